@@ -13,7 +13,6 @@ The core reads and writes the two large members, ``model.vocab`` and ``model.mer
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 
 from .. import _core
 from ..definition import Bpe, Definition, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
@@ -34,13 +33,14 @@ from .hf_parts import NORMALIZERS, read_parts, write_parts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any, TypeVar
 
     from ..definition import Model
     from .hf_parts import PipelineJson
 
     JSON = dict[str, Any]
+    _T = TypeVar("_T")
 
 __all__ = [
     "from_bytes",
@@ -300,11 +300,14 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
-    with _named(source):
+
+    def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
         top = json.loads(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)
+
+    return _reported(facts, source)
 
 
 def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, drops_unknown: bool = False) -> Tokenizer:
@@ -316,8 +319,7 @@ def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, dro
         source: name of the file in errors.
         drops_unknown: BPE without an unknown token leaves out unknown characters, as HF does.
     """
-    with _named(source):
-        return _read(top, spelled, drops_unknown=drops_unknown)
+    return _reported(lambda: _read(top, spelled, drops_unknown=drops_unknown), source)
 
 
 def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
@@ -327,17 +329,16 @@ def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
 
 def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
     """Returns ``model.vocab`` and ``model.merges`` of a tokenizer as JSON; None for a model without merges."""
-    parts = write_parts(tok.definition, tok.definition.model.end_of_word or "" if isinstance(tok.definition.model, Bpe) else "", tok.id_to_token)
+    parts = write_parts(tok.definition, _free_mark(tok), tok.id_to_token)
     spelling: dict[str, Any] = {"byte_alphabet": tok.definition.is_byte_level, "end_of_word": parts.mark}
     _, members = _write_model(tok, parts, spelling, implied=True)
     return members["vocab"], members.get("merges")
 
 
-@contextmanager
-def _named(source: str) -> Iterator[None]:
-    """Adds the name of the file and the place in it to errors."""
+def _reported(read: Callable[[], _T], source: str) -> _T:
+    """Calls a function, and adds the name of the file and the place in it to errors."""
     try:
-        yield
+        return read()
     except UnsupportedFeatureError as error:
         raise UnsupportedFeatureError(
             f"{source}: {error.marked}", format=FORMAT, place=error.place, feature=error.feature

@@ -20,9 +20,8 @@ from typing import Any
 from .. import report
 from . import decoders, models, normalizers, pre_tokenizers, processors, trainers
 from .added_token import AddedToken, Regex
-from .core import Token
+from .core import Token, Tokenizer
 from .encoding import Encoding
-from .tokenizer import Tokenizer
 
 __all__ = [
     "AddedToken",

@@ -11,24 +11,17 @@ import json
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ...errors import UnsupportedFeatureError
 from ...util.locks import ForkLock
 from .. import report
 
-__all__ = ["extension", "is_installed", "package", "part"]
+__all__ = ["extension", "extension_or_none", "module", "package", "part"]
 
 NAME = "_jeton_original_tokenizers"
 _lock = ForkLock()
-_FIELDS = {
-    "normalizer": "normalizer",
-    "pre_tokenizer": "pre_tokenizer",
-    "decoder": "decoder",
-    "post_processor": "post_processor",
-    "model": "model",
-}
-
 
 def _folder() -> Path | None:
     """The folder of the installed package."""
@@ -37,11 +30,6 @@ def _folder() -> Path | None:
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         return Path(folder)
     return None
-
-
-def is_installed() -> bool:
-    """True if the package is installed."""
-    return extension_or_none() is not None
 
 
 def extension_or_none() -> Any:
@@ -85,19 +73,36 @@ def extension(feature: str, why: str = "") -> Any:
     return found
 
 
-def package(name: str) -> Any:
-    """A Python module of the package, such as ``implementations``, with the drop-in's classes.
+def module(name: str = "") -> Any:
+    """The package's extension module, or one of its submodules, such as ``normalizers``.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.
     """
+    found = extension(name or "tokenizers")
+    return getattr(found, name) if name else found
+
+
+def package(name: str) -> ModuleType:
+    """A Python module of the package: ``implementations`` or ``tools``, which are written in terms of `tokenizers`.
+
+    It is loaded with the drop-in in place of `tokenizers`, so its classes use Jeton's.
+
+    Raises:
+        UnsupportedFeatureError: the package is not installed.
+    """
+    full = f"tokenizers.{name}"
     folder = _folder()
     if folder is None:
         raise UnsupportedFeatureError(
-            f"tokenizers.{name} is taken from the original package, which is not installed (pip install tokenizers)",
-            feature=name,
+            f"{full} is taken from the original package, which is not installed (pip install tokenizers)", feature=name
         )
-    return folder / name
+    found = sys.modules.get(full)
+    if found is not None and getattr(found, "_is_on_jeton", False):
+        return found
+    raise UnsupportedFeatureError(
+        f"{full} is used under the name tokenizers: call jeton.compat.replace('tokenizers') first", feature=name
+    )
 
 
 def part(kind: str, state: Any) -> Any:
@@ -110,6 +115,6 @@ def part(kind: str, state: Any) -> Any:
     model = state if kind == "model" else {"type": "BPE", "vocab": {}, "merges": []}
     top = {"version": "1.0", "added_tokens": [], "model": model}
     if kind != "model":
-        top[_FIELDS[kind]] = state
+        top[kind] = state
     made = extension(f"{kind} {state.get('type')}").Tokenizer.from_str(json.dumps(top))
-    return getattr(made, _FIELDS[kind])
+    return getattr(made, kind)

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..._core import SpelledVocabulary, normalize_texts
-from ...definition import Bpe, Unigram, core_json
-from ...errors import FormatError, JetonError
+from ...definition import Bpe, Unigram
+from ...errors import FormatError, JetonError, UnknownTokenError, UnsupportedFeatureError
 from ...formats.tokenizer_json import read_parsed, stages_of, written_members
 from ...tokenizer import Tokenizer
 from ...util.lazy import cached_property
@@ -327,18 +327,64 @@ class State:
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
-    def to_json(self, settings: Mapping[str, Any]) -> str:
-        """The content of a `tokenizer.json`."""
+    def id_to_token(self, id: int) -> str | None:
+        """The spelling of an id: of an added token that is normalized, its normalized content."""
+        built = self.current()
+        known = self.added.get(id)
+        if built is None:
+            return known.content if known is not None else self.spelled.token(id)
+        if known is not None:
+            return built.spellings[id]
+        try:
+            return built.tok.id_to_token(id)
+        except UnknownTokenError:
+            return None
+
+    def vocab(self, *, with_added: bool) -> dict[str, int]:
+        """Spelling -> id."""
+        vocab: dict[str, int] | list[list[Any]] = json.loads(self.members()[0])
+        found = {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+        return found | self._ids if with_added else found
+
+    def to_json(self, settings: Mapping[str, Any], *, without_custom: bool = False) -> str:
+        """The content of a `tokenizer.json`.
+
+        Args:
+            settings: truncation and padding in their JSON.
+            without_custom: leaves out components that are Python objects; else they raise.
+        """
+        custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
+        left_out = custom if without_custom else ()
         top = {
             "version": "1.0",
             **settings,
             "added_tokens": [self.added[id].to_json(id) for id in sorted(self.added)],
-            **{kind: self.stage_json(kind) for kind in KINDS},
+            **{kind: None if kind in left_out else self.written(kind) for kind in KINDS},
         }
         vocab, merges = self.members()
         model = _dumps(self.model_options)[:-1]
         text = f'{_dumps(top)[:-1]},"model":{model},"vocab":{vocab.decode()}'
         return text + (f',"merges":{merges.decode()}}}}}' if merges is not None else "}}")
+
+    def written(self, kind: str) -> Any:
+        """JSON of a component as the original writes it."""
+        part = self.stage(kind)
+        return None if part is None else part.state
+
+    def shown_facts(self, truncation: Any, padding: Any) -> dict[str, Any]:
+        """What `repr` shows."""
+        vocab, merges = self.members()
+        model = {**self.model_options, "vocab": json.loads(vocab)}
+        if merges is not None:
+            model["merges"] = json.loads(merges)
+        return {
+            "version": "1.0",
+            "truncation": truncation,
+            "padding": padding,
+            "added_tokens": [self.added[id].to_json(id) for id in sorted(self.added)],
+            **{kind: self.written(kind) for kind in KINDS},
+            "model": model,
+        }
 
     # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -359,6 +405,9 @@ class State:
     def _build(self) -> Built | None:
         self._watch()
         try:
+            for kind, part in self.objects.items():
+                if part is not None and part.is_custom:
+                    raise UnsupportedFeatureError(f"the {kind} is a Python object", feature=kind)
             tok = self._shared() or self._read()
         except JetonError as error:
             self._built, self.error = None, error
