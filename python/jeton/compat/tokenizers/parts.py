@@ -32,6 +32,7 @@ BASES = {
     "pre_tokenizer": "PreTokenizer",
     "decoder": "Decoder",
     "post_processor": "PostProcessor",
+    "model": "Model",
 }
 _versions = count()
 
@@ -42,11 +43,13 @@ class Cell:
     Attributes:
         items: the cells of a Sequence; None for other parts.
         custom: the object of a custom part.
+        entries: the vocabulary of a model.
     """
 
-    __slots__ = ("_state", "_version", "custom", "items")
+    __slots__ = ("_state", "_version", "custom", "entries", "items")
 
     def __init__(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
+        self.entries: Any = None
         self.replace(state, custom, items)
 
     def replace(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
@@ -340,7 +343,7 @@ def from_state(kind: str, state: Any) -> Part:
     """The part with a state.
 
     Args:
-        kind: ``"normalizer"``, ``"pre_tokenizer"``, ``"decoder"`` or ``"post_processor"``.
+        kind: ``"normalizer"``, ``"pre_tokenizer"``, ``"decoder"``, ``"post_processor"`` or ``"model"``.
         state: the state, in the form of `tokenizer.json`.
 
     Raises:
@@ -352,6 +355,8 @@ def from_state(kind: str, state: Any) -> Part:
     """
     base: type[Part] = getattr(import_module(f".{MODULES[kind]}", __package__), BASES[kind])
     name = state.get("type") if isinstance(state, dict) else None
+    if kind == "model" and isinstance(state, dict):
+        return base._of_parsed(state)  # type: ignore[attr-defined, no-any-return]
     if not isinstance(name, str) or name not in base.types:
         raise Exception(f"data did not match any variant of untagged enum {base.__name__}Untagged")
     own = base.types[name]
