@@ -328,7 +328,11 @@ def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
 
 
 def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
-    """Returns ``model.vocab`` and ``model.merges`` of a tokenizer as JSON; None for a model without merges."""
+    """Returns ``model.vocab`` and ``model.merges`` as HF writes them, as JSON; None for a model without merges."""
+    if isinstance(tok.definition.model, Unigram):  # `render` writes numbers that HF's parser reads as the same scores
+        pieces, _ = tok._core.pieces_json(None) or ("[]", True)
+        names = [piece for piece, _ in json.loads(pieces)]
+        return _dumps(list(zip(names, tok._core.scores(), strict=False))).encode(), None
     parts = write_parts(tok.definition, _free_mark(tok), tok.id_to_token)
     spelling: dict[str, Any] = {"byte_alphabet": tok.definition.is_byte_level, "end_of_word": parts.mark}
     _, members = _write_model(tok, parts, spelling, implied=True)

@@ -8,14 +8,28 @@ What the engine does not prove is taken from the original package (`fallback`), 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...errors import JetonError
 from ..hf_backend import Rows, Unproven
-from .encoding import COLUMNS, Encoding
+from .encoding import Encoding
 from .state import Built
 
-__all__ = ["Call"]
+__all__ = ["PLAIN", "Call", "TextCall", "columns_of"]
+
+# Settings of a call without truncation and padding, without and with the template.
+PLAIN: tuple[dict[str, Any], ...] = tuple(
+    {
+        "is_pretokenized": False,
+        "add_special_tokens": adds,
+        "splits_special": False,
+        "truncation": None,
+        "padding": None,
+    }
+    for adds in (False, True)
+)
 
 _NAMES = {
     "ids": "input_ids",
@@ -129,25 +143,41 @@ class Call:
                 if is_special:
                     tokens[at] = built.template_names.get(ids[at]) or built.spellings[ids[at]]
             return self._with_padding(tokens, row)
-        present = set(ids)
-        if not built.opaque_ids.isdisjoint(present):
-            return list(self._original(row)["tokens"])
         tokens = list(map(built.spellings.__getitem__, self._known(ids, row)))
         named = built.template_names
-        if named and not named.keys().isdisjoint(present):
+        if named and not named.keys().isdisjoint(ids):
             for at, id in enumerate(ids):
                 if special[at] and id in named:
                     tokens[at] = named[id]
-        if not built.sliced_ids.isdisjoint(present):
-            if self.settings["is_pretokenized"] or self.kind == "byte":
+        if not built.shown_ids.isdisjoint(ids):
+            try:
+                self._show_texts(tokens, ids, special, row)
+            except Unproven:
                 return list(self._original(row)["tokens"])
-            texts = (self.texts[row], None if self.pairs is None else self.pairs[row])
-            offsets, sequences = self.column("offsets", row), Encoding.of_call(self, row).sequence_ids
-            for at, id in enumerate(ids):
-                if id in built.sliced_ids and not special[at]:
-                    start, end = offsets[at]
-                    tokens[at] = texts[sequences[at] or 0][start:end]
         return self._with_padding(tokens, row)
+
+    def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
+        """Replaces the tokens of ids that Hugging Face shows as the text that they match."""
+        built = self.built
+        if built._shares_spaces:
+            raise Unproven("added tokens that may share a white space")
+        shown = built.shown_ids
+        ranges = self._ranges(row)
+        truncation = self.settings["truncation"]
+        is_left = truncation is not None and truncation["direction"] == "left"
+        for sequence, (start, end) in ranges.items():
+            own = [at for at in range(start, end) if ids[at] in shown and not special[at]]
+            if not own:
+                continue
+            text = (self.texts if sequence == 0 else self.pairs or [])[row]
+            texts = [
+                each
+                for part in ([text] if isinstance(text, str) else text)
+                for each in built.core.token_texts(part, list(shown), _permission(self.settings["splits_special"]))
+            ]
+            texts = texts[len(texts) - len(own) :] if is_left else texts[: len(own)]
+            for at, each in zip(own, texts, strict=True):
+                tokens[at] = each
 
     def _known(self, ids: list[int], row: int) -> list[int]:
         """Ids that all have spellings: those of padding may be any number, and their tokens are replaced."""
@@ -223,6 +253,76 @@ class Call:
         return pieces
 
 
+class TextCall(Call):
+    """A call with one text, which is neither truncated nor padded: its columns are computed without arrays.
+
+    Args:
+        built, text, fallback: as `Call`.
+        adds: whether the template is applied.
+        ids: the ids.
+    """
+
+    __slots__ = ("_adds", "_ids")
+
+    def __init__(
+        self, built: Built, text: str, adds: bool, ids: list[int], fallback: Callable[[Call, int], Encoding]
+    ) -> None:
+        self.built = built
+        self.texts = [text]
+        self.pairs = None
+        self.settings = PLAIN[adds]
+        self.fallback = fallback
+        self.kind = "char"
+        self._rows = None
+        self._cache = {}
+        self._adds = adds
+        self._ids = ids
+
+    def length(self, row: int) -> int:
+        return len(self._ids)
+
+    def _known(self, ids: list[int], row: int) -> list[int]:
+        return ids
+
+    def _with_padding(self, tokens: list[str], row: int) -> list[str]:
+        return tokens
+
+    def may_overflow(self, row: int) -> bool:
+        return False
+
+    def _ranges(self, row: int) -> dict[int, tuple[int, int]]:
+        frame = self.built.frames[self._adds]
+        if frame is None:
+            return super()._ranges(row)
+        return {0: (len(frame.before), len(self._ids) - len(frame.after))}
+
+    def _made(self, name: str) -> list[list[Any]]:
+        frame = self.built.frames[self._adds]
+        if name == "ids":
+            return [self._ids]
+        if frame is None:
+            return super()._made(name)
+        before, after = len(frame.before), len(frame.after)
+        size = len(self._ids) - before - after
+        if name == "type_ids":
+            return [[*frame.before, *([frame.type_id] * size), *frame.after]]
+        if name == "attention_mask":
+            return [[1] * len(self._ids)]
+        if name == "special_tokens_mask":
+            return [[1] * before + [0] * size + [1] * after]
+        if self.built._shares_spaces:
+            raise Unproven("added tokens that may share a white space")
+        own = memoryview(array("I", self._ids[before : before + size])).cast("B")
+        try:
+            values = self.built.core.known_spans(self.texts[0], own, "all", 2 if name == "offsets" else 3)
+        except (JetonError, UnicodeError) as error:
+            raise Unproven(type(error).__name__) from None
+        flat = values.cast("q").tolist()
+        if name == "offsets":
+            return [[(0, 0)] * before + list(zip(flat[::2], flat[1::2], strict=True)) + [(0, 0)] * after]
+        return [[None] * before + flat + [None] * after]
+
+
 class _Overflow(Call):
     """A call with one text, whose rows are its pieces."""
 
@@ -234,11 +334,8 @@ class _Overflow(Call):
     def _again(self, **columns: bool) -> Rows:
         return self.built.encode(self.texts, self.pairs, overflow=True, **self.settings, **columns)
 
-    def _tokens(self, row: int) -> list[str]:
-        built, ids = self.built, self.column("ids", row)
-        if not (built.opaque_ids | built.sliced_ids).isdisjoint(ids):
-            raise Unproven("tokens of a piece")
-        return super()._tokens(row)
+    def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
+        raise Unproven("texts of the tokens of a piece")
 
     def _original(self, row: int) -> dict[str, Any]:
         raise Unproven("a column of a piece")
@@ -263,4 +360,6 @@ def columns_of(state: bytes) -> Encoding:
     return made
 
 
-assert COLUMNS  # noqa: S101
+
+def _permission(splits_special: bool) -> Any:
+    return "raise" if splits_special else "all"

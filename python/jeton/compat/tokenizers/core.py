@@ -18,7 +18,7 @@ from .. import report
 from ..hf_backend import Unproven
 from . import models, original
 from .added_token import AddedToken
-from .calls import Call, columns_of
+from .calls import Call, TextCall, columns_of
 from .encoding import Encoding, merged
 from .inputs import batch_input, flag, id_list, items, known_options, one_input, string, u32, usize
 from .parts import BASES, Part
@@ -249,8 +249,8 @@ class Tokenizer:
                 except (JetonError, UnicodeError):
                     pass
                 else:
-                    settings = _PLAIN if add_special_tokens else _BARE
-                    return Encoding.of_call(Call(built, [sequence], None, settings, self._by_original), 0, ids)
+                    call = TextCall(built, sequence, add_special_tokens, ids, self._by_original)
+                    return Encoding.of_call(call, 0, ids)
         is_pretokenized = flag(is_pretokenized, "is_pretokenized")
         add_special_tokens = flag(add_special_tokens, "add_special_tokens")
         first = one_input(sequence, is_pretokenized)
@@ -719,7 +719,7 @@ class Tokenizer:
     def _train(self, texts: Iterable[str], trainer: Any) -> None:
         state = self._state
         model = state.model_object()
-        chosen = model.trainer() if trainer is None else trainer
+        chosen = model.get_trainer() if trainer is None else trainer
         stages = {kind: state.stage_json(kind) for kind in ("normalizer", "pre_tokenizer")}
         trained, special = chosen.learn(texts, stages, list(self.get_added_tokens_decoder().values()))
         with self._lock:
@@ -727,14 +727,6 @@ class Tokenizer:
             self._state, _ = self._state.with_tokens([_added(each, is_special=True) for each in special])
 
 
-_PLAIN: dict[str, Any] = {
-    "is_pretokenized": False,
-    "add_special_tokens": True,
-    "splits_special": False,
-    "truncation": None,
-    "padding": None,
-}
-_BARE = {**_PLAIN, "add_special_tokens": False}
 _pretty = pretty
 
 

@@ -13,6 +13,7 @@ Source: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`add_tokens`), to
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -95,26 +96,40 @@ class Built(Engine):
         return known
 
     @cached_property
-    def sliced_ids(self) -> frozenset[int]:
-        """Added tokens whose token is the text that they match, white space included."""
-        added = self.state.added.items()
-        return frozenset(id for id, token in added if token.lstrip or token.rstrip)
+    def shown_ids(self) -> frozenset[int]:
+        """Ids whose token is the text that they match: added tokens with white space, and Unigram's unknown token."""
+        model = self.tok.definition.model
+        shown = {id for id, token in self.state.added.items() if token.lstrip or token.rstrip}
+        if isinstance(model, Unigram) and model.unk_token:
+            shown.add(self.tok.token_to_id(model.unk_token))
+        return frozenset(shown)
 
     @cached_property
-    def opaque_ids(self) -> frozenset[int]:
-        """Ids whose token is text that the core does not keep."""
-        model = self.tok.definition.model
-        added = self.state.added
-        odd = {id for id in self.sliced_ids if added[id].normalized and self.tok.definition.normalizer}
-        if isinstance(model, Unigram) and model.unk_token:
-            odd.add(self.tok.token_to_id(model.unk_token))
-        return frozenset(odd)
+    def frames(self) -> tuple[Frame | None, Frame | None]:
+        """The template around one text, without and with special tokens; None if it is no frame of one text."""
+        return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
     def template_names(self) -> dict[int, str]:
         """Id -> name, of ids of the template that it names otherwise than the vocabulary does."""
         named = dict(_template_names(self.state.stage_json("post_processor")))
         return {id: name for id, name in named.items() if self.core.content(id) is None or self.spellings[id] != name}
+
+
+class Frame(NamedTuple):
+    """Type ids of the ids before and after a text, and of its own."""
+
+    before: list[int]
+    after: list[int]
+    type_id: int
+
+
+def _frame(items: Any) -> Frame | None:
+    texts = [at for at, item in enumerate(items) if item.text is not None]
+    if len(texts) != 1 or items[texts[0]].text != 0:
+        return None
+    sides = [[item.type_id for item in side for _ in item.ids] for side in (items[: texts[0]], items[texts[0] + 1 :])]
+    return Frame(*sides, items[texts[0]].type_id)
 
 
 def _template_names(processor: Any) -> Iterable[tuple[int, str]]:
@@ -143,7 +158,7 @@ class State:
     """
 
     __slots__ = (
-        "_built", "_ids", "_members", "_size", "_spelled", "_tok", "_watched", "added", "error", "model", "objects",
+        "_built", "_ids", "_members", "_model_version", "_size", "_spelled", "_tok", "_watched", "added", "error", "model", "objects",
         "options", "stages",
     )  # fmt: skip
 
@@ -157,6 +172,7 @@ class State:
         self._ids: dict[str, int] = {}
         self._spelled: SpelledVocabulary | None = None
         self._tok: Tokenizer | None = None  # of the last build of this vocabulary
+        self._model_version: Any = None  # of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
         self._watched: tuple[tuple[Any, Any], ...] = ()
@@ -222,6 +238,7 @@ class State:
         made._copy_stages(self)
         made.added, made._ids = self.added, self._ids
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
+        made._model_version = self._model_version
         made._members = self._members if self.model is not None else made._written
         return made
 
@@ -314,9 +331,16 @@ class State:
         """The model's object, the same one for each call."""
         if self.model is None:
             members = self._members
-            self.model = models.Model.of(self.options, members)
+            self.model = models.Model.of(self._named_options(), members)
+            self._model_version = self.model.version
             self._watch()
         return self.model
+
+    def _named_options(self) -> dict[str, Any]:
+        """The options with the type, which old files leave out."""
+        if "type" in self.options or self._tok is None:
+            return self.options
+        return {"type": self._tok.definition.model.type, **self.options}
 
     def stage_json(self, kind: str) -> Any:
         """JSON of a component."""
@@ -332,7 +356,7 @@ class State:
         built = self.current()
         known = self.added.get(id)
         if built is None:
-            return known.content if known is not None else self.spelled.token(id)
+            return known.content if known is not None else self.model_object().id_to_token(id)
         if known is not None:
             return built.spellings[id]
         try:
@@ -361,10 +385,7 @@ class State:
             "added_tokens": [self.added[id].to_json(id) for id in sorted(self.added)],
             **{kind: None if kind in left_out else self.written(kind) for kind in KINDS},
         }
-        vocab, merges = self.members()
-        model = _dumps(self.model_options)[:-1]
-        text = f'{_dumps(top)[:-1]},"model":{model},"vocab":{vocab.decode()}'
-        return text + (f',"merges":{merges.decode()}}}}}' if merges is not None else "}}")
+        return f'{_dumps(top)[:-1]},"model":{self.model_object().json().decode()}}}'
 
     def written(self, kind: str) -> Any:
         """JSON of a component as the original writes it."""
@@ -373,20 +394,40 @@ class State:
 
     def shown_facts(self, truncation: Any, padding: Any) -> dict[str, Any]:
         """What `repr` shows."""
-        vocab, merges = self.members()
-        model = {**self.model_options, "vocab": json.loads(vocab)}
-        if merges is not None:
-            model["merges"] = json.loads(merges)
         return {
             "version": "1.0",
             "truncation": truncation,
             "padding": padding,
             "added_tokens": [self.added[id].to_json(id) for id in sorted(self.added)],
             **{kind: self.written(kind) for kind in KINDS},
-            "model": model,
+            "model": self.model_object().state,
         }
 
     # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def tokens_of(self, pretoken: str) -> list[Any]:
+        """The tokens of a text that the model gets as it is, for `Model.tokenize`.
+
+        Raises:
+            Exception: the model has no token for a part of it.
+        """
+        from .core import Token
+
+        built = self.current()
+        if built is None:
+            raise Exception(str(self.error))
+        try:
+            ids = built.core.encode(pretoken, None)
+            own = memoryview(array("I", ids)).cast("B")
+            flat = built.core.known_spans(pretoken, own, None, 0).cast("q").tolist()
+            texts = iter(built.core.token_texts(pretoken, list(built.shown_ids), None))
+        except JetonError as error:
+            raise Exception(str(error)) from None
+        shown, spellings = built.shown_ids, built.spellings
+        return [
+            Token(id, next(texts) if id in shown else spellings[id], (start, end))
+            for id, start, end in zip(ids, flat[::2], flat[1::2], strict=True)
+        ]
 
     def current(self) -> Built | None:
         """The engine; None if Jeton does not support the state, and `error` says why."""
@@ -413,6 +454,7 @@ class State:
             self._built, self.error = None, error
             return None
         self._tok, self.error = tok, None
+        self._model_version = None if self.model is None else self.model.version
         self._spelled = None
         self._built = Built(tok, self)
         return self._built
@@ -431,7 +473,7 @@ class State:
     def _shared(self) -> Tokenizer | None:
         """A tokenizer with the vocabulary of the last build, where only components differ; None if entries may."""
         last = self._tok
-        if last is None or self.model is not None:
+        if last is None or (self.model is not None and self.model.version != self._model_version):
             return None
         model = last.definition.model
         known = {id: tuple(_flags(token)) for id, token in last.added_tokens.items()}
