@@ -281,6 +281,13 @@ def _bpe(trainer: Trainer, counts: Counts, *, keeps_merges: bool) -> tuple[dict[
     except ConfigError:  # the alphabet alone is larger than the vocabulary: the trainer keeps it, and merges nothing
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
+    for token in special:
+        if learned[0].find(token.encode()) is not None:
+            raise UnsupportedFeatureError(
+                f"the special token {token!r} is also a token that is learned; the original gives both one id, which is "
+                "not supported: choose another special token",
+                feature="special_tokens",
+            )
     vocabulary = with_added_tokens(learned[0], [(id, Token(token)) for id, token in enumerate(special)])
     model = Bpe("char", end_of_word=suffix, end_of_word_style="suffix" if suffix else "symbol")
     tok = Tokenizer(Definition(model), vocabulary)
@@ -376,7 +383,43 @@ class UnigramTrainer(Trainer):
     seed_size = Option(size, 1_000_000, is_hidden=True)
 
     def _learned(self, counts: Counts, model: Model) -> Model:
-        raise UnsupportedFeatureError("not yet")
+        from ...definition import Definition, Unigram
+        from ...tokenizer import Tokenizer
+        from ...training.checkpoint import checkpointed_piece_run
+        from ...training.limits import Limits
+        from ...training.presets.unigram import LONGEST
+
+        state = self.cell.state
+        reserved = [token["content"] for token in state["special_tokens"]]
+        unk = state["unk_token"]
+        if unk is not None and unk not in reserved:
+            reserved.insert(0, unk)
+        options = {
+            "vocab_size": state["vocab_size"],
+            "num_reserved": len(reserved),
+            "character_coverage": 1.0,
+            "required_chars": "".join(state["initial_alphabet"]),
+            "max_sentencepiece_length": min(state["max_piece_length"], LONGEST),
+            "split_by_unicode_script": False,
+            "split_by_number": False,
+            "split_digits": False,
+            "seed_sentencepiece_size": max(state["seed_size"], 1),
+            "shrinking_factor": state["shrinking_factor"],
+            "num_sub_iterations": state["n_sub_iterations"],
+            "bug_compatible": True,  # pieces that only end words are no seeds there, either
+            "single_precision": False,
+        }
+        run = checkpointed_piece_run(counts, {}, state["vocab_size"], Limits.of(None, None))
+        try:
+            vocabulary, _ = counts._core.learn_unigram(json.dumps(options), [], run)
+        except ConfigError:
+            raise Exception("The vocabulary is not large enough to contain all chars") from None
+        core = Tokenizer(Definition(Unigram(None)), vocabulary)._core
+        pieces = zip(map(bytes.decode, vocabulary.columns()[2]), core.scores(), strict=True)
+        known = set(reserved)
+        entries = [(token, 0.0) for token in reserved] + [each for each in pieces if each[0] not in known]
+        facts = {"type": "Unigram", "unk_id": None if unk is None else reserved.index(unk), "byte_fallback": False}
+        return model.of(facts, lambda: (to_json(entries).encode(), None))
 
 
 class ParityBpeTrainer:
