@@ -3,7 +3,7 @@
 `learn` is what a `Tokenizer` calls. Texts are counted as the trainers do: special tokens are text like any other.
 
 Differences: `UnigramTrainer` learns as SentencePiece does, so pieces and scores are close, not equal; a special token
-that is a single character of the corpus is refused; `ParityBpeTrainer` is refused by name.
+that is also a token of the corpus is refused; `ParityBpeTrainer` is the original's.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/trainers.rs and tokenizers/src/models (behavior).
 """
@@ -15,12 +15,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import ConfigError, JetonError, UnsupportedFeatureError
+from . import original
 from .added_token import AddedToken
-from .parts import Cell, Option, Part
+from .parts import Option, Part, from_state
 from .values import Named, Word, character, flag, items, number, optional, shown, size, size_32, text, to_json, wrong
 
 if TYPE_CHECKING:
     from ...training.counts import Counts
+    from .core import Tokenizer
     from .models import Model
 
 __all__ = [
@@ -151,8 +153,7 @@ class Trainer(Part):
         kind = self._kind()
         base = getattr(models, kind)() if model is None else model
         if base.options["type"] != kind:
-            article = "an" if kind[0] in "AEIOU" and kind != "Unigram" else "a"
-            raise Exception(f"{type(self).__name__} can only train {article} {kind}")
+            raise Exception(f"{type(self).__name__} can only train a {kind}")
         try:
             made = self._learned(self._count(texts, stages), base)
         except UnsupportedFeatureError:
@@ -423,14 +424,58 @@ class UnigramTrainer(Trainer):
 
 
 class ParityBpeTrainer:
-    """Not supported: the merges of several languages at once.
+    """Learns the merges of several languages at once; by the original, where it is installed.
+
+    Args:
+        options: those of the original.
 
     Raises:
-        UnsupportedFeatureError: always.
+        UnsupportedFeatureError: it is not installed.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise UnsupportedFeatureError(
-            "ParityBpeTrainer is not supported; use BpeTrainer, or jeton.train with weighted sources of each language",
-            feature="ParityBpeTrainer",
-        )
+    def __init__(self, **options: Any) -> None:
+        if options.get("special_tokens") is not None:
+            options["special_tokens"] = list(map(_original_token, options["special_tokens"]))
+        vars(self)["_trainer"] = original.module("trainers").ParityBpeTrainer(**options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._trainer, name)
+        return [AddedToken(**token.__getstate__()) for token in value] if name == "special_tokens" else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._trainer, name, list(map(_original_token, value)) if name == "special_tokens" else value)
+
+    def train_from_iterator(
+        self, tokenizer: Tokenizer, train_iterators: Any, dev_iterators: Any = None, ratio: Any = None
+    ) -> None:
+        """Trains a tokenizer on the texts of each language.
+
+        Args:
+            tokenizer: the tokenizer, whose model is replaced.
+            train_iterators: texts of each language.
+            dev_iterators: texts of each language by which languages are chosen.
+            ratio: the wanted ratio of lengths.
+        """
+        theirs = original.module().Tokenizer.from_str(tokenizer.to_str())
+        self._trainer.train_from_iterator(theirs, train_iterators, dev_iterators, ratio)
+        tokenizer.model = from_state("model", json.loads(theirs.to_str())["model"])
+        tokenizer.add_special_tokens(self.special_tokens)
+
+    def __getstate__(self) -> Any:
+        return self._trainer.__getstate__()
+
+    def __setstate__(self, state: Any) -> None:
+        vars(self)["_trainer"] = original.module("trainers").ParityBpeTrainer()
+        self._trainer.__setstate__(state)
+
+    def __repr__(self) -> str:
+        return repr(self._trainer)
+
+
+def _original_token(token: Any) -> Any:
+    if not isinstance(token, AddedToken):
+        return token
+    facts = token.__getstate__()
+    return original.module().AddedToken(facts.pop("content"), **facts)
