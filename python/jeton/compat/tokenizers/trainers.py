@@ -11,7 +11,8 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/trainers.rs and token
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import ConfigError, JetonError, UnsupportedFeatureError
@@ -137,8 +138,8 @@ class Trainer(Part):
 
         Args:
             texts: the corpus.
-            stages: the JSON of ``"normalizer"`` and ``"pre_tokenizer"`` that texts go through; None for one that is
-                not there.
+            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that texts go through, as objects or in JSON; None for one
+                that is not there.
             added: added tokens of the tokenizer so far; not used.
             model: the model that is trained: its other options are kept.
 
@@ -178,14 +179,32 @@ class Trainer(Part):
         from ...corpus import open_corpus
         from ...formats.hf_parts import read_parts
         from ...training.count import count
+        from ...training.counts import Counts
         from ...training.limits import Limits
         from ...training.stages import Stages as OwnStages
         from ...util.progress import make_reporter
 
-        read = read_parts(dict(stages), byte_level_model=False, suffix="")
+        if any(isinstance(stage, Part) and stage.is_custom for stage in stages.values()):
+            return Counts.from_mapping(Counter(_words(texts, stages)))
+        spelled = {name: stage.state if isinstance(stage, Part) else stage for name, stage in stages.items()}
+        read = read_parts(spelled, byte_level_model=False, suffix="")
         own = OwnStages(read["normalizer"], read["pretokenizer"], byte_level=False)
         with make_reporter(None if self.cell.state["show_progress"] else False) as report:
             return count(open_corpus(texts), own, [], report, limits=Limits.of(None, None))
+
+
+def _words(texts: Iterable[str], stages: Stages) -> Iterator[str]:
+    """The pretokens of texts, by stages of which one is an object of Python."""
+    normalizer, splitter = (
+        stage if stage is None or isinstance(stage, Part) else from_state(name, stage)
+        for name, stage in ((name, stages.get(name)) for name in ("normalizer", "pre_tokenizer"))
+    )
+    for content in texts:
+        content = content if normalizer is None else normalizer.normalize_str(content)  # type: ignore[attr-defined]
+        if splitter is None:
+            yield content
+        else:
+            yield from (word for word, _ in splitter.pre_tokenize_str(content))  # type: ignore[attr-defined]
 
 
 class BpeTrainer(Trainer):
