@@ -6,6 +6,7 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/decoders.rs (behavior
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ... import _core
@@ -49,12 +50,10 @@ class Decoder(Part):
             'lower'
         """
         tokens = items(text)(tokens)
-        if self.is_custom:
-            return str(self.original().decode(tokens))
-        try:
-            return _decode(to_json([self.state]), tokens)
-        except JetonError as error:
-            raise Exception(str(error)) from None
+        if not self.is_custom:
+            with suppress(JetonError):
+                return _decode(to_json([self.state]), tokens)
+        return str(self.original().decode(tokens))
 
 
 def _decode(parts_json: str, tokens: list[str]) -> str:

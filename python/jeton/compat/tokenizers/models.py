@@ -9,13 +9,15 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/models.rs and tokeniz
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from itertools import repeat
+from itertools import accumulate, pairwise, repeat
 from operator import add, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...errors import JetonError
 from ...util.lazy import cached_property
 from .parts import Cell, Option, Part
 from .values import flag, number, optional, shown, single, size, size_32, text, to_json, widened, wrong
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BPE", "Model", "Unigram", "WordLevel", "WordPiece"]
 
 Members = tuple[bytes, bytes | None]
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
 class Entries:
@@ -180,10 +183,49 @@ class Model(Part):
             >>> [token.value for token in WordPiece({"low": 0, "##er": 1, "[UNK]": 2}).tokenize("lower")]
             ['low', '##er']
         """
+        from .core import Token
+
+        sequence = text(sequence)
+        found = self._tokens(sequence)
+        if found is None:
+            found = [token.as_tuple() for token in self.original().tokenize(sequence)]
+        return [Token(*each) for each in found]
+
+    def _tokens(self, sequence: str) -> list[tuple[int, str, tuple[int, int]]] | None:
+        """(id, token, range in bytes) for each token of a text; None if Jeton does not support the model."""
         from .state import State
 
         state = vars(self.entries).setdefault("alone", State.of_model(self))
-        return state.tokens_of(text(sequence))
+        if not sequence and self.cell._state["type"] == "WordLevel":
+            return None  # for the original, no text is a word, too
+        options, built, data = self.cell._state, state.current(), sequence.encode()
+        if built is None or options.get("dropout") or options.get("alpha") is not None:
+            return None
+        try:
+            encoded = built.tok.tokenize(sequence)
+        except JetonError:
+            return None
+        spans, names = encoded.byte_spans, self.entries.tokens
+        values = [names[id] for id in encoded.ids]
+        if options["type"] == "Unigram":
+            if any(map(_BYTE.fullmatch, values)):  # the range of each is that of all unknown characters
+                return None
+            values = [data[at:end].decode() for at, end in spans]  # also of unknown characters
+        if options["type"] == "BPE" and options["unk_token"] is None:  # ranges pass over unknown characters
+            ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
+            if ends[-1] < len(data):
+                spans = list(pairwise(ends))
+        return list(zip(encoded.ids, values, spans, strict=True))
+
+    def _bare(self, tokens: list[str], sequence: str) -> Iterable[str]:
+        """Tokens of a pretoken without prefix and suffix."""
+        prefix = self.cell._state["continuing_subword_prefix"] or ""
+        suffix = self.cell._state["end_of_word_suffix"] or ""
+        for number, token in enumerate(tokens):
+            if self.cell._state["byte_fallback"] and _BYTE.fullmatch(token):
+                token = "?"
+            token = token if number == 0 and sequence.startswith(token) else token.removeprefix(prefix)
+            yield token.removesuffix(suffix) if number == len(tokens) - 1 else token
 
     def token_to_id(self, token: Any) -> int | None:
         """The id of a token; None if there is none."""

@@ -6,6 +6,7 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/normalizers.rs (behav
 from __future__ import annotations
 
 from base64 import b64encode
+from contextlib import suppress
 from typing import Any
 
 from ... import _core
@@ -54,12 +55,10 @@ class Normalizer(Part):
             'low'
         """
         sequence = text(sequence)
-        if self.is_custom:
-            return str(self.original().normalize_str(sequence))
-        try:
-            return _core.normalize_texts(to_json([self.state]), [sequence], ())[0][0]
-        except JetonError as error:
-            raise Exception(str(error)) from None
+        if not self.is_custom:
+            with suppress(JetonError):
+                return _core.normalize_texts(to_json([self.state]), [sequence], ())[0][0]
+        return str(self.original().normalize_str(sequence))
 
 
 class BertNormalizer(Normalizer):

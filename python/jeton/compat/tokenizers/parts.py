@@ -267,7 +267,7 @@ class Part:
 
         if not self.is_custom:
             return original.part(self.kind, self.state)
-        module = getattr(original.extension(f"{self.base.__name__}.custom"), MODULES[self.kind])
+        module = original.module(MODULES[self.kind])
         if self.cell.items is not None:
             return module.Sequence([self._of_cell(item).original() for item in self.cell.items])
         return getattr(module, self.base.__name__).custom(self.cell.custom)

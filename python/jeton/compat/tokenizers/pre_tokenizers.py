@@ -6,6 +6,7 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/pre_tokenizers.rs (be
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ... import _core
@@ -68,13 +69,12 @@ class PreTokenizer(Part):
             [('low', (0, 3)), ('er', (4, 6))]
         """
         sequence = text(sequence)
-        if self.is_custom:
-            found: list[tuple[str, tuple[int, int]]] = self.original().pre_tokenize_str(sequence)
-            return found
-        try:
-            pretokens = _core.pretokenize_text(to_json([self.state]), sequence)
-        except JetonError as error:
-            raise Exception(str(error)) from None
+        pretokens: list[tuple[str, tuple[int, int]]] | None = None
+        if not self.is_custom:
+            with suppress(JetonError):
+                pretokens = _core.pretokenize_text(to_json([self.state]), sequence)
+        if pretokens is None:
+            return self.original().pre_tokenize_str(sequence)  # type: ignore[no-any-return]
         if sequence.isascii():
             return pretokens
         starts = [at for at, char in enumerate(sequence) for _ in range(len(char.encode()))] + [len(sequence)]

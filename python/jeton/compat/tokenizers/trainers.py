@@ -3,7 +3,7 @@
 `learn` is what a `Tokenizer` calls. Texts are counted as the trainers do: special tokens are text like any other.
 
 Differences: `UnigramTrainer` learns as SentencePiece does, so pieces and scores are close, not equal; a special token
-that is a single character of the corpus is refused; `ParityBpeTrainer` is refused by name.
+that is also a token of the corpus is refused; `ParityBpeTrainer` is the original's.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/trainers.rs and tokenizers/src/models (behavior).
 """
@@ -11,16 +11,19 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/trainers.rs and token
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import ConfigError, JetonError, UnsupportedFeatureError
+from . import original
 from .added_token import AddedToken
-from .parts import Cell, Option, Part
+from .parts import Option, Part, from_state
 from .values import Named, Word, character, flag, items, number, optional, shown, size, size_32, text, to_json, wrong
 
 if TYPE_CHECKING:
     from ...training.counts import Counts
+    from .core import Tokenizer
     from .models import Model
 
 __all__ = [
@@ -135,8 +138,8 @@ class Trainer(Part):
 
         Args:
             texts: the corpus.
-            stages: the JSON of ``"normalizer"`` and ``"pre_tokenizer"`` that texts go through; None for one that is
-                not there.
+            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that texts go through, as objects or in JSON; None for one
+                that is not there.
             added: added tokens of the tokenizer so far; not used.
             model: the model that is trained: its other options are kept.
 
@@ -151,8 +154,7 @@ class Trainer(Part):
         kind = self._kind()
         base = getattr(models, kind)() if model is None else model
         if base.options["type"] != kind:
-            article = "an" if kind[0] in "AEIOU" and kind != "Unigram" else "a"
-            raise Exception(f"{type(self).__name__} can only train {article} {kind}")
+            raise Exception(f"{type(self).__name__} can only train a {kind}")
         try:
             made = self._learned(self._count(texts, stages), base)
         except UnsupportedFeatureError:
@@ -177,14 +179,32 @@ class Trainer(Part):
         from ...corpus import open_corpus
         from ...formats.hf_parts import read_parts
         from ...training.count import count
+        from ...training.counts import Counts
         from ...training.limits import Limits
         from ...training.stages import Stages as OwnStages
         from ...util.progress import make_reporter
 
-        read = read_parts(dict(stages), byte_level_model=False, suffix="")
+        if any(isinstance(stage, Part) and stage.is_custom for stage in stages.values()):
+            return Counts.from_mapping(Counter(_words(texts, stages)))
+        spelled = {name: stage.state if isinstance(stage, Part) else stage for name, stage in stages.items()}
+        read = read_parts(spelled, byte_level_model=False, suffix="")
         own = OwnStages(read["normalizer"], read["pretokenizer"], byte_level=False)
         with make_reporter(None if self.cell.state["show_progress"] else False) as report:
             return count(open_corpus(texts), own, [], report, limits=Limits.of(None, None))
+
+
+def _words(texts: Iterable[str], stages: Stages) -> Iterator[str]:
+    """The pretokens of texts, by stages of which one is an object of Python."""
+    normalizer, splitter = (
+        stage if stage is None or isinstance(stage, Part) else from_state(name, stage)
+        for name, stage in ((name, stages.get(name)) for name in ("normalizer", "pre_tokenizer"))
+    )
+    for content in texts:
+        content = content if normalizer is None else normalizer.normalize_str(content)  # type: ignore[attr-defined]
+        if splitter is None:
+            yield content
+        else:
+            yield from (word for word, _ in splitter.pre_tokenize_str(content))  # type: ignore[attr-defined]
 
 
 class BpeTrainer(Trainer):
@@ -281,6 +301,13 @@ def _bpe(trainer: Trainer, counts: Counts, *, keeps_merges: bool) -> tuple[dict[
     except ConfigError:  # the alphabet alone is larger than the vocabulary: the trainer keeps it, and merges nothing
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
+    for token in special:
+        if learned[0].find(token.encode()) is not None:
+            raise UnsupportedFeatureError(
+                f"the special token {token!r} is also a token that is learned; the original gives both one id, which is "
+                "not supported: choose another special token",
+                feature="special_tokens",
+            )
     vocabulary = with_added_tokens(learned[0], [(id, Token(token)) for id, token in enumerate(special)])
     model = Bpe("char", end_of_word=suffix, end_of_word_style="suffix" if suffix else "symbol")
     tok = Tokenizer(Definition(model), vocabulary)
@@ -376,18 +403,98 @@ class UnigramTrainer(Trainer):
     seed_size = Option(size, 1_000_000, is_hidden=True)
 
     def _learned(self, counts: Counts, model: Model) -> Model:
-        raise UnsupportedFeatureError("not yet")
+        from ...definition import Definition, Unigram
+        from ...tokenizer import Tokenizer
+        from ...training.checkpoint import checkpointed_piece_run
+        from ...training.limits import Limits
+        from ...training.presets.unigram import LONGEST
+
+        state = self.cell.state
+        reserved = [token["content"] for token in state["special_tokens"]]
+        unk = state["unk_token"]
+        if unk is not None and unk not in reserved:
+            reserved.insert(0, unk)
+        options = {
+            "vocab_size": state["vocab_size"],
+            "num_reserved": len(reserved),
+            "character_coverage": 1.0,
+            "required_chars": "".join(state["initial_alphabet"]),
+            "max_sentencepiece_length": min(state["max_piece_length"], LONGEST),
+            "split_by_unicode_script": False,
+            "split_by_number": False,
+            "split_digits": False,
+            "seed_sentencepiece_size": max(state["seed_size"], 1),
+            "shrinking_factor": state["shrinking_factor"],
+            "num_sub_iterations": state["n_sub_iterations"],
+            "bug_compatible": True,  # pieces that only end words are no seeds there, either
+            "single_precision": False,
+        }
+        run = checkpointed_piece_run(counts, {}, state["vocab_size"], Limits.of(None, None))
+        try:
+            vocabulary, _ = counts._core.learn_unigram(json.dumps(options), [], run)
+        except ConfigError:
+            raise Exception("The vocabulary is not large enough to contain all chars") from None
+        core = Tokenizer(Definition(Unigram(None)), vocabulary)._core
+        pieces = zip(map(bytes.decode, vocabulary.columns()[2]), core.scores(), strict=True)
+        known = set(reserved)
+        entries = [(token, 0.0) for token in reserved] + [each for each in pieces if each[0] not in known]
+        facts = {"type": "Unigram", "unk_id": None if unk is None else reserved.index(unk), "byte_fallback": False}
+        return model.of(facts, lambda: (to_json(entries).encode(), None))
 
 
 class ParityBpeTrainer:
-    """Not supported: the merges of several languages at once.
+    """Learns the merges of several languages at once; by the original, where it is installed.
+
+    Args:
+        options: those of the original.
 
     Raises:
-        UnsupportedFeatureError: always.
+        UnsupportedFeatureError: it is not installed.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise UnsupportedFeatureError(
-            "ParityBpeTrainer is not supported; use BpeTrainer, or jeton.train with weighted sources of each language",
-            feature="ParityBpeTrainer",
-        )
+    def __init__(self, **options: Any) -> None:
+        if options.get("special_tokens") is not None:
+            options["special_tokens"] = list(map(_original_token, options["special_tokens"]))
+        vars(self)["_trainer"] = original.module("trainers").ParityBpeTrainer(**options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._trainer, name)
+        return [AddedToken(**token.__getstate__()) for token in value] if name == "special_tokens" else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._trainer, name, list(map(_original_token, value)) if name == "special_tokens" else value)
+
+    def train_from_iterator(
+        self, tokenizer: Tokenizer, train_iterators: Any, dev_iterators: Any = None, ratio: Any = None
+    ) -> None:
+        """Trains a tokenizer on the texts of each language.
+
+        Args:
+            tokenizer: the tokenizer, whose model is replaced.
+            train_iterators: texts of each language.
+            dev_iterators: texts of each language by which languages are chosen.
+            ratio: the wanted ratio of lengths.
+        """
+        theirs = original.module().Tokenizer.from_str(tokenizer.to_str())
+        self._trainer.train_from_iterator(theirs, train_iterators, dev_iterators, ratio)
+        tokenizer.model = from_state("model", json.loads(theirs.to_str())["model"])
+        tokenizer.add_special_tokens(self.special_tokens)
+
+    def __getstate__(self) -> Any:
+        return self._trainer.__getstate__()
+
+    def __setstate__(self, state: Any) -> None:
+        vars(self)["_trainer"] = original.module("trainers").ParityBpeTrainer()
+        self._trainer.__setstate__(state)
+
+    def __repr__(self) -> str:
+        return repr(self._trainer)
+
+
+def _original_token(token: Any) -> Any:
+    if not isinstance(token, AddedToken):
+        return token
+    facts = token.__getstate__()
+    return original.module().AddedToken(facts.pop("content"), **facts)
