@@ -11,8 +11,9 @@ from typing import Any
 
 from ... import _core
 from ...errors import JetonError
+from .added_token import pattern
 from .parts import Cell, Option, Part, SequencePart
-from .values import Named, flag, items, optional, pattern, text, to_json, wrong
+from .values import Named, flag, items, optional, text, to_json, wrong
 
 __all__ = [
     "NFC",
