@@ -15,6 +15,7 @@ from .parts import Cell, Option, Part, SequencePart
 from .values import Named, flag, items, optional, pattern, text, to_json, wrong
 
 __all__ = [
+    "NORMALIZERS",
     "NFC",
     "NFD",
     "NFKC",
@@ -30,6 +31,7 @@ __all__ = [
     "Sequence",
     "Strip",
     "StripAccents",
+    "unicode_normalizer_from_str",
 ]
 
 
@@ -205,3 +207,18 @@ class Sequence(SequencePart, Normalizer):
 
     def __len__(self) -> int:
         return len(self.cell.items or ())
+
+
+NORMALIZERS = {"nfc": NFC, "nfd": NFD, "nfkc": NFKC, "nfkd": NFKD}
+
+
+def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
+    """The normalizer of a form of Unicode: ``"nfc"``, ``"nfd"``, ``"nfkc"`` or ``"nfkd"``.
+
+    Examples:
+        >>> unicode_normalizer_from_str("nfc")
+        NFC()
+    """
+    if normalizer not in NORMALIZERS:
+        raise ValueError(f"{normalizer} is not a known unicode normalizer. Available are {NORMALIZERS.keys()}")
+    return NORMALIZERS[normalizer]()
