@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._core import pretokenize_text
 from ...errors import JetonError
-from .values import flag, text, to_json
+from .values import flag, ignored, text, to_json
 
 __all__ = ["AddedToken", "Regex"]
 
@@ -38,7 +38,7 @@ class AddedToken:
             if name in _FLAGS:
                 self._options[name] = flag(value)
             else:
-                print(f"Ignored unknown kwarg option {name}")
+                ignored(name, "kwarg")
 
     @property
     def content(self) -> str:

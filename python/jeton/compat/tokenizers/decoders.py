@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from ... import _core
 from ...errors import JetonError
@@ -78,7 +78,7 @@ class ByteFallback(Decoder):
 class ByteLevel(Decoder):
     """Decodes the byte alphabet."""
 
-    _fixed = {"add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    _fixed: ClassVar = {"add_prefix_space": True, "trim_offsets": True, "use_regex": True}
     _ignores_others = True
 
 
@@ -169,7 +169,5 @@ class Sequence(Decoder):
         ' lower'
     """
 
-    decoders = Option(
-        _states, load=lambda parts: [from_state("decoder", part).state for part in parts], is_hidden=True
-    )
+    decoders = Option(_states, load=lambda parts: [from_state("decoder", part).state for part in parts], is_hidden=True)
     _new_arguments = ([],)

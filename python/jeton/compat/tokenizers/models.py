@@ -9,9 +9,11 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/models.rs and tokeniz
 from __future__ import annotations
 
 import json
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import accumulate, pairwise, repeat
 from operator import add, itemgetter
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import JetonError
 from ...util.lazy import cached_property
 from .parts import Cell, Option, Part
-from .values import flag, number, optional, shown, single, size, size_32, text, to_json, widened, wrong
+from .values import flag, ignored, number, optional, shown, single, size, size_32, text, to_json, widened, wrong
 
 if TYPE_CHECKING:
     from .core import Token
@@ -70,7 +72,9 @@ class Entries:
     def ids(self) -> Mapping[str, int]:
         """Token → id."""
         vocab = self.vocab
-        return vocab if isinstance(vocab, dict) else dict(zip(map(itemgetter(0), vocab), range(len(vocab)), strict=True))
+        return (
+            vocab if isinstance(vocab, dict) else dict(zip(map(itemgetter(0), vocab), range(len(vocab)), strict=True))
+        )
 
     @cached_property
     def tokens(self) -> Mapping[int, str]:
@@ -221,11 +225,12 @@ class Model(Part):
         """Tokens of a pretoken without prefix and suffix."""
         prefix = self.cell._state["continuing_subword_prefix"] or ""
         suffix = self.cell._state["end_of_word_suffix"] or ""
-        for number, token in enumerate(tokens):
+        for at, token in enumerate(tokens):
             if self.cell._state["byte_fallback"] and _BYTE.fullmatch(token):
-                token = "?"
-            token = token if number == 0 and sequence.startswith(token) else token.removeprefix(prefix)
-            yield token.removesuffix(suffix) if number == len(tokens) - 1 else token
+                yield "?"  # a byte
+                continue
+            bare = token if at == 0 and sequence.startswith(token) else token.removeprefix(prefix)
+            yield bare.removesuffix(suffix) if at == len(tokens) - 1 else bare
 
     def token_to_id(self, token: Any) -> int | None:
         """The id of a token; None if there is none."""
@@ -253,8 +258,8 @@ class Model(Part):
             prefix = name if prefix is None else prefix
         paths = []
         for file, content in self._typed()._files(self).items():
-            path = f"{folder}/{file}" if prefix is None else f"{folder}/{prefix}-{file}"
-            _reported(lambda path=path, content=content: Path(path).write_bytes(content), "")
+            path = os.path.join(folder, file if prefix is None else f"{prefix}-{file}")
+            _reported(partial(Path(path).write_bytes, content), "")
             paths.append(path)
         return paths
 
@@ -415,7 +420,7 @@ class BPE(Model):
             if name == "cache_capacity":
                 size(value)
             elif name not in state or name == "type":
-                print(f"Ignored unknown kwarg option {name}")
+                ignored(name, "kwarg")
             elif name in ("dropout", "unk_token"):
                 if value is not None:
                     state[name] = (single if name == "dropout" else text)(value)
@@ -503,7 +508,7 @@ class WordPiece(Model):
             if option.name in options:
                 state[option.name] = option.convert(options.pop(option.name))
         for name in options:
-            print(f"Ignored unknown kwargs option {name}")
+            ignored(name)
         if isinstance(vocab, str):
             vocab = _reported(lambda: _read_vocab_txt(vocab), "Error while initializing WordPiece: ")
         self.cell = Cell(state)
@@ -606,7 +611,11 @@ class Unigram(Model):
             vocab = [("<unk>", 0.0)]
             state |= {"unk_id": 0, "byte_fallback": False}
         elif unk_id is not None and unk_id >= len(vocab):
-            what = "`unk_id` is larger than vocabulary size" if vocab else "vocabulary is empty but at least <unk> is needed"
+            what = (
+                "`unk_id` is larger than vocabulary size"
+                if vocab
+                else "vocabulary is empty but at least <unk> is needed"
+            )
             raise Exception(f"Error while loading Unigram: The {what}")
         self.cell = Cell(state)
         self.cell.entries = Entries.of(vocab, None)

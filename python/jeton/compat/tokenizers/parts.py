@@ -323,10 +323,10 @@ class SequencePart(Part):
         return Cell({"type": "Sequence", cls._key: None}, items=cells)
 
     def _item(self, at: Any) -> Cell:
-        items = self.cell.items or []
-        if (at := size(at)) >= len(items):
+        items, place = self.cell.items or [], size(at)
+        if place >= len(items):
             raise IndexError("Index not found")
-        return items[at]
+        return items[place]
 
     def __getitem__(self, index: Any) -> Any:
         return self._of_cell(self._item(index))

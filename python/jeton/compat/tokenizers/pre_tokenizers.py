@@ -38,9 +38,7 @@ _BEHAVIORS = {
     "merged_with_next": "MergedWithNext",
     "contiguous": "Contiguous",
 }
-behavior = word(
-    _BEHAVIORS, f"Wrong value for SplitDelimiterBehavior, expected one of: `{', '.join(_BEHAVIORS)}`"
-)
+behavior = word(_BEHAVIORS, f"Wrong value for SplitDelimiterBehavior, expected one of: `{', '.join(_BEHAVIORS)}`")
 prepend_scheme = word(
     {name: name for name in ("first", "never", "always")},
     "{} is an unknown variant, should be one of ['first', 'never', 'always']",

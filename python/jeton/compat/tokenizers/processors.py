@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..._core import trim_offsets
-from .parts import Cell, Option, Part, SequencePart
-from .values import Named, Word, flag, items, optional, pair, size_32, text, wrong
+from .parts import Option, Part, SequencePart
+from .values import Named, Word, flag, items, pair, size_32, text, wrong
 
 if TYPE_CHECKING:
     from .encoding import Encoding
@@ -226,10 +226,10 @@ def _special_token(value: Any) -> dict[str, Any]:
         for name in ("id", "ids", "tokens"):
             if name not in value:
                 raise ValueError(f"`{name}` must be specified")
-        id, ids, tokens = text(value["id"]), items(size_32)(value["ids"]), items(text)(value["tokens"])
+        name, ids, tokens = text(value["id"]), items(size_32)(value["ids"]), items(text)(value["tokens"])
         if len(ids) != len(tokens):
             raise Exception("SpecialToken: ids and tokens must be of the same length")
-        return Named("SpecialToken", {"id": id, "ids": ids, "tokens": tokens})
+        return Named("SpecialToken", {"id": name, "ids": ids, "tokens": tokens})
     for order in (pair(text, size_32), pair(lambda id: id, text)):
         try:
             found = order(value)
@@ -342,7 +342,7 @@ class Sequence(SequencePart, PostProcessor):
     processors = Option(list, argument="processors_py", is_hidden=True)
 
     def _parts(self) -> list[PostProcessor]:
-        return [self._of_cell(item) for item in self.cell.items or ()]  # type: ignore[misc]
+        return [self._of_cell(item) for item in self.cell.items or ()]
 
     def _num_added(self, is_pair: bool) -> int:
         return sum(part._num_added(is_pair) for part in self._parts())

@@ -19,7 +19,22 @@ from ...errors import ConfigError, JetonError, UnsupportedFeatureError
 from . import original
 from .added_token import AddedToken
 from .parts import Option, Part, from_state
-from .values import Named, Word, character, flag, items, number, optional, shown, size, size_32, text, to_json, wrong
+from .values import (
+    Named,
+    Word,
+    character,
+    flag,
+    ignored,
+    items,
+    number,
+    optional,
+    shown,
+    size,
+    size_32,
+    text,
+    to_json,
+    wrong,
+)
 
 if TYPE_CHECKING:
     from ...training.counts import Counts
@@ -101,7 +116,7 @@ class Trainer(Part):
         known = {option.argument for option in self._options}
         for name in [name for name in options if name not in known]:
             if type(self) is not Trainer:
-                print(f"Ignored unknown kwargs option {name}")
+                ignored(name)
             del options[name]
         super().__init__(**options)
 
@@ -304,8 +319,8 @@ def _bpe(trainer: Trainer, counts: Counts, *, keeps_merges: bool) -> tuple[dict[
     for token in special:
         if learned[0].find(token.encode()) is not None:
             raise UnsupportedFeatureError(
-                f"the special token {token!r} is also a token that is learned; the original gives both one id, which is "
-                "not supported: choose another special token",
+                f"the special token {token!r} is also a token that is learned. The original gives both one id, "
+                "which is not supported: choose another special token",
                 feature="special_tokens",
             )
     vocabulary = with_added_tokens(learned[0], [(id, Token(token)) for id, token in enumerate(special)])

@@ -20,7 +20,9 @@ __all__ = [
     "Word",
     "character",
     "flag",
+    "ignored",
     "items",
+    "number",
     "optional",
     "pair",
     "pattern",
@@ -30,7 +32,9 @@ __all__ = [
     "size_32",
     "text",
     "to_json",
+    "widened",
     "word",
+    "wrong",
 ]
 
 Converter: TypeAlias = Callable[[Any], Any]
@@ -127,7 +131,7 @@ def single(value: Any) -> float:
         >>> single(0.1), widened(single(0.1))
         (0.1, 0.10000000149011612)
     """
-    rounded = widened(number(value))
+    rounded = float(struct.unpack("<f", struct.pack("<f", number(value)))[0])
     for digits in range(1, 10):
         if widened(float(f"{rounded:.{digits}g}")) == rounded:
             return float(f"{rounded:.{digits}g}")
@@ -137,6 +141,16 @@ def single(value: Any) -> float:
 def widened(value: float | None) -> float | None:
     """A number rounded to single precision."""
     return value if value is None else float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def ignored(name: str, kind: str = "kwargs") -> None:
+    """Tells of an unknown option, as the original does.
+
+    Args:
+        name: of the option.
+        kind: the word of the message.
+    """
+    print(f"Ignored unknown {kind} option {name}")  # noqa: T201
 
 
 def optional(convert: Converter) -> Converter:
