@@ -37,10 +37,12 @@ PEERS: dict[str, dict[str, str]] = {
     "tokenizers": {
         "tokenizers": "jeton.compat.tokenizers",
         "tokenizers.decoders": "jeton.compat.tokenizers.decoders",
+        "tokenizers.implementations": "jeton.compat.tokenizers.implementations",
         "tokenizers.models": "jeton.compat.tokenizers.models",
         "tokenizers.normalizers": "jeton.compat.tokenizers.normalizers",
         "tokenizers.pre_tokenizers": "jeton.compat.tokenizers.pre_tokenizers",
         "tokenizers.processors": "jeton.compat.tokenizers.processors",
+        "tokenizers.tools": "jeton.compat.tokenizers.tools",
         "tokenizers.trainers": "jeton.compat.tokenizers.trainers",
     },
 }

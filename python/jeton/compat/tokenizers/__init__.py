@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Any
 
 from .. import report
-from . import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from . import decoders, implementations, models, normalizers, pre_tokenizers, processors, tools, trainers
 from .added_token import AddedToken, Regex
 from .core import Token, Tokenizer
 from .encoding import Encoding
@@ -40,10 +40,12 @@ __all__ = [
     "Token",
     "Tokenizer",
     "decoders",
+    "implementations",
     "models",
     "normalizers",
     "pre_tokenizers",
     "processors",
+    "tools",
     "trainers",
 ]
 
@@ -101,14 +103,8 @@ def __getattr__(name: str) -> Any:
         from . import original
 
         return getattr(original.extension(name), name)
-    if name in ("implementations", "tools"):
-        from . import original
-
-        return original.package(name)
     if name in _IMPLEMENTATIONS:
-        from . import original
-
-        return getattr(original.package("implementations"), name)
+        return getattr(implementations, name)
     if not report.is_private(name) and not report.is_module(__name__, name):
         report.missing(f"tokenizers.{name}")
     raise AttributeError(f"module 'tokenizers' has no attribute {name!r}")

@@ -15,6 +15,7 @@ from ...tokens.kinds import TOKEN
 from .normalizers import Pattern
 from .parts import Cell, Option, Part, from_state
 from .pre_tokenizers import prepend_scheme
+from .streams import DecodeStream
 from .values import Word, character, flag, items, size, text, to_json, wrong
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "BPEDecoder",
     "ByteFallback",
     "ByteLevel",
+    "DecodeStream",
     "Decoder",
     "Fuse",
     "Metaspace",

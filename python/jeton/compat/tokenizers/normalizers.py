@@ -16,6 +16,7 @@ from .parts import Cell, Option, Part, SequencePart
 from .values import Named, flag, items, optional, text, to_json, wrong
 
 __all__ = [
+    "NORMALIZERS",
     "NFC",
     "NFD",
     "NFKC",
@@ -31,6 +32,7 @@ __all__ = [
     "Sequence",
     "Strip",
     "StripAccents",
+    "unicode_normalizer_from_str",
 ]
 
 
@@ -206,3 +208,18 @@ class Sequence(SequencePart, Normalizer):
 
     def __len__(self) -> int:
         return len(self.cell.items or ())
+
+
+NORMALIZERS = {"nfc": NFC, "nfd": NFD, "nfkc": NFKC, "nfkd": NFKD}
+
+
+def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
+    """The normalizer of a form of Unicode: ``"nfc"``, ``"nfd"``, ``"nfkc"`` or ``"nfkd"``.
+
+    Examples:
+        >>> unicode_normalizer_from_str("nfc")
+        NFC()
+    """
+    if normalizer not in NORMALIZERS:
+        raise ValueError(f"{normalizer} is not a known unicode normalizer. Available are {NORMALIZERS.keys()}")
+    return NORMALIZERS[normalizer]()

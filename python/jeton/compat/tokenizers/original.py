@@ -6,6 +6,7 @@ It is looked for on `sys.path` outside of the folder of shims, and loaded under 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 from ...errors import UnsupportedFeatureError
 from ...util.locks import ForkLock
-from .. import report
+from .. import PEERS, report
 
 __all__ = ["extension", "extension_or_none", "module", "package", "part"]
 
@@ -91,18 +92,36 @@ def package(name: str) -> ModuleType:
     Raises:
         UnsupportedFeatureError: the package is not installed.
     """
-    full = f"tokenizers.{name}"
     folder = _folder()
     if folder is None:
         raise UnsupportedFeatureError(
-            f"{full} is taken from the original package, which is not installed (pip install tokenizers)", feature=name
+            f"tokenizers.{name} is taken from the original package, which is not installed (pip install tokenizers)",
+            feature=name,
         )
-    found = sys.modules.get(full)
-    if found is not None and getattr(found, "_is_on_jeton", False):
-        return found
-    raise UnsupportedFeatureError(
-        f"{full} is used under the name tokenizers: call jeton.compat.replace('tokenizers') first", feature=name
-    )
+    own = f"{__package__}._{name}"
+    with _lock:
+        found = sys.modules.get(own)
+        if found is not None:
+            return found
+        spec = importlib.util.spec_from_file_location(own, folder / name / "__init__.py")
+        if spec is None or spec.loader is None:
+            raise UnsupportedFeatureError(f"the original package has no module {name}", feature=name)
+        made = importlib.util.module_from_spec(spec)
+        before = {each: sys.modules.get(each) for each in PEERS["tokenizers"]}
+        try:
+            sys.modules.update({each: importlib.import_module(ours) for each, ours in PEERS["tokenizers"].items()})
+            sys.modules[own] = made
+            spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[own]
+            raise
+        finally:
+            for each, module in before.items():
+                if module is None:
+                    del sys.modules[each]
+                else:
+                    sys.modules[each] = module
+        return made
 
 
 def part(kind: str, state: Any) -> Any:
