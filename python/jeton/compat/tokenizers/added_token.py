@@ -153,3 +153,7 @@ def pattern(value: Any) -> Named:
     if not isinstance(value, str):
         raise TypeError(f"failed to extract enum PyPattern ('str | tokenizers.Regex')\n{wrong(value, 'str')}")
     return Named("String", {"String": text(value)})
+
+
+for _class in (AddedToken, Regex):  # a pickle names the package, as the original's does
+    _class.__module__ = __package__

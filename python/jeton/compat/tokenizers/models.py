@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, chain, pairwise, repeat
 from operator import add, itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -337,24 +337,26 @@ def _merges(value: Any) -> list[tuple[str, str]] | str:
     if isinstance(value, str):
         return value
     try:
-        found = list(value) if isinstance(value, list | tuple) else [*wrong_sequence(value)]
-        for kind, given in ((tuple, found), (str, [token for merge in found[:1] for token in merge])):
-            for each in given:
-                if not isinstance(each, kind):
-                    raise wrong(each, kind.__name__)
+        if not isinstance(value, list | tuple):
+            raise wrong(value, "Sequence")
+        found = list(value)
+        _check_types(found, tuple)
         if not set(map(len, found)) <= {2}:
             raise ValueError("expected tuple of length 2")
-        if found:
-            for side in zip(*found, strict=True):
-                "".join(side).encode()
+        for side in (0, 1):
+            tokens = list(map(itemgetter(side), found))
+            _check_types(tokens, str)
+            "".join(tokens).encode()
         return found
     except (TypeError, ValueError) as error:
         raise TypeError(f"failed to extract enum PyMerges ('Merges | Filename')\n{error}") from None
 
 
-def wrong_sequence(value: Any) -> Iterable[Any]:
-    """Raises the error of a value that is no sequence."""
-    raise wrong(value, "Sequence")
+def _check_types(values: list[Any], kind: type) -> None:
+    if not set(map(type, values)) <= {kind}:
+        for value in values:
+            if not isinstance(value, kind):
+                raise wrong(value, kind.__name__)
 
 
 def _read_vocab_json(path: str) -> dict[str, int]:
@@ -480,12 +482,9 @@ class BPE(Model):
 
 def _check_merges(vocab: dict[str, int], merges: list[tuple[str, str]], prefix: int) -> None:
     """Checks that the tokens of merges, and the merged ones, are entries."""
-    if not merges:
-        return
-    lefts, rights = zip(*merges, strict=True)
+    lefts, rights = list(map(itemgetter(0), merges)), list(map(itemgetter(1), merges))
     ends = map(str.__getitem__, rights, repeat(slice(prefix, None))) if prefix else rights
-    entries = vocab.keys()
-    if not (entries >= set(lefts) and entries >= set(rights) and entries >= set(map(add, lefts, ends))):
+    if not all(map(vocab.__contains__, chain(lefts, rights, map(add, lefts, ends)))):
         for left, right in merges:
             for token in (left, right, left + right[prefix:]):
                 if token not in vocab:

@@ -46,7 +46,7 @@ class Cell:
         entries: the vocabulary of a model.
     """
 
-    __slots__ = ("_state", "_version", "custom", "entries", "items")
+    __slots__ = ("_json", "_state", "_version", "custom", "entries", "items")
 
     def __init__(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
         self.entries: Any = None
@@ -55,6 +55,7 @@ class Cell:
     def replace(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
         """Replaces the state."""
         self._state, self.custom, self.items = state, custom, items
+        self._json: str | None = None
         self._version = next(_versions)
 
     @property
@@ -63,6 +64,12 @@ class Cell:
         if self.items is None:
             return self._state
         return {name: value or [item.state for item in self.items] for name, value in self._state.items()}
+
+    def core_json(self) -> str:
+        """The JSON of a list of this part."""
+        if self._json is None or self.items is not None:
+            self._json = to_json([self.state])
+        return self._json
 
     @property
     def version(self) -> object:
