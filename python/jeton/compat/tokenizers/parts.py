@@ -8,7 +8,7 @@ of a Sequence shares its options with the object that it was made from: a setter
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar, TypeVar
@@ -34,6 +34,7 @@ BASES = {
     "post_processor": "PostProcessor",
     "model": "Model",
 }
+_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # changes nothing, and is refused by the core
 _versions = count()
 
 
@@ -66,9 +67,9 @@ class Cell:
         return {name: value or [item.state for item in self.items] for name, value in self._state.items()}
 
     def core_json(self) -> str:
-        """The JSON of a list of this part."""
+        """The JSON of the list of components, which are not Sequences."""
         if self._json is None or self.items is not None:
-            self._json = to_json([self.state])
+            self._json = to_json(list(_components(self.state)))
         return self._json
 
     @property
@@ -80,6 +81,16 @@ class Cell:
     def is_custom(self) -> bool:
         """Whether a part is an object of Python."""
         return self.custom is not None or any(item.is_custom for item in self.items or ())
+
+
+def _components(state: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if state["type"] == "Sequence":
+        for name, inner in state.items():
+            if name != "type":
+                for part in inner:
+                    yield from _components(part)
+    elif state != _NO_PREFIX:
+        yield state
 
 
 class Option:

@@ -70,7 +70,12 @@ class PreTokenizer(Part):
         pretokens: list[tuple[str, tuple[int, int]]] | None = None
         if not self.is_custom:
             with suppress(JetonError):
-                pretokens = _core.pretokenize_text(self.cell.core_json(), sequence)
+                stages = self.cell.core_json()
+                pretokens = (
+                    _core.pretokenize_text(stages, sequence)
+                    if stages != "[]"
+                    else [(sequence, (0, len(sequence.encode())))]
+                )
         if pretokens is None:
             return self.original().pre_tokenize_str(sequence)  # type: ignore[no-any-return]
         if sequence.isascii():
