@@ -15,95 +15,31 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from itertools import accumulate, chain, pairwise, repeat
-from operator import add, itemgetter
+from itertools import accumulate, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ...errors import JetonError
-from ...util.lazy import cached_property
+from .entries import (
+    Entries,
+    Members,
+    check_merges,
+    merge_of,
+    merges_of,
+    pieces_of,
+    read_merges,
+    read_vocab_json,
+    read_vocab_txt,
+    reported,
+    vocab_of,
+)
 from .parts import Cell, Option, Part
-from .values import flag, ignored, number, optional, shown, single, size, size_32, text, to_json, widened, wrong
+from .values import flag, ignored, number, optional, shown, single, size, size_32, text, to_json, widened
 
 __all__ = ["BPE", "Model", "Unigram", "WordLevel", "WordPiece"]
 
-Members = tuple[bytes, bytes | None]
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
-
-
-class Entries:
-    """The vocabulary of a model, as JSON and as objects, of which each is made of the other on use.
-
-    Args:
-        members: returns the JSON of the vocabulary, and of the merges or None.
-    """
-
-    def __init__(self, members: Callable[[], Members]) -> None:
-        self._members = members
-
-    @classmethod
-    def of(cls, vocab: Any, merges: list[tuple[str, str]] | None) -> Entries:
-        """Entries of objects, which are kept: token → id or a list of (piece, score), and merges."""
-        made = cls(lambda: (_written(vocab), None if merges is None else to_json(merges).encode()))
-        vars(made).update(vocab=vocab, merges=merges)
-        return made
-
-    @cached_property
-    def members(self) -> Members:
-        """The JSON."""
-        return self._members()
-
-    @cached_property
-    def vocab(self) -> Any:
-        """Token → id, or a list of (piece, score)."""
-        vocab = json.loads(self.members[0])
-        return vocab if isinstance(vocab, dict) else list(map(tuple, vocab))
-
-    @cached_property
-    def merges(self) -> list[tuple[str, str]] | None:
-        """The merges by rank; None for a model without."""
-        merges = self.members[1]
-        return None if merges is None else [_merge(each) for each in json.loads(merges)]
-
-    @cached_property
-    def ids(self) -> Mapping[str, int]:
-        """Token → id."""
-        vocab = self.vocab
-        return (
-            vocab if isinstance(vocab, dict) else dict(zip(map(itemgetter(0), vocab), range(len(vocab)), strict=True))
-        )
-
-    @cached_property
-    def tokens(self) -> Mapping[int, str]:
-        """Id → token."""
-        return dict(zip(self.ids.values(), self.ids, strict=True))
-
-
-def _written(vocab: Any) -> bytes:
-    if isinstance(vocab, dict):
-        return to_json(dict(sorted(vocab.items(), key=itemgetter(1)))).encode()
-    written = to_json(vocab)
-    if "e-" in written or "e+" in written:  # perhaps a number with an exponent, which has another form in the original
-        written = f"[{','.join(f'[{to_json(piece)},{_number(score)}]' for piece, score in vocab)}]"
-    return written.encode()
-
-
-def _number(score: float) -> str:
-    """A score as the original writes it.
-
-    Examples:
-        >>> _number(1e-07), _number(1e16), _number(0.00001)
-        ('1e-7', '1e16', '0.00001')
-    """
-    digits, _, exponent = repr(score).partition("e")
-    if exponent == "-05":
-        return shown(score)
-    return f"{digits}e{int(exponent)}" if exponent else digits
-
-
-def _merge(merge: Any) -> tuple[str, str]:
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
-    return left, right
 
 
 class Model(Part):
@@ -147,7 +83,7 @@ class Model(Part):
         if not isinstance(vocab, dict | list) or (merges is None and state.get("type") == "BPE"):
             raise Exception("Missing vocab/merges")
         vocab = vocab if isinstance(vocab, dict) else list(map(tuple, vocab))
-        return cls._of_entries(state, Entries.of(vocab, None if merges is None else list(map(_merge, merges))))
+        return cls._of_entries(state, Entries.of(vocab, None if merges is None else list(map(merge_of, merges))))
 
     def adopt(self, other: Model) -> None:
         """Takes over the options and entries of another model, as training does."""
@@ -272,7 +208,7 @@ class Model(Part):
         paths = []
         for file, content in self._typed()._files(self).items():
             path = os.path.join(folder, file if prefix is None else f"{prefix}-{file}")
-            _reported(partial(Path(path).write_bytes, content), "")
+            reported(partial(Path(path).write_bytes, content), "")
             paths.append(path)
         return paths
 
@@ -300,88 +236,6 @@ class Model(Part):
             options["dropout"] = widened(options["dropout"])
         vocab = entries.vocab[:most] if isinstance(entries.vocab, list) else entries.vocab
         return shown(self._with(options, vocab, (entries.merges or [])[:most]), most=most, longest=longest)
-
-
-# ── vocabularies ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _reported(run: Callable[[], Any], prefix: str) -> Any:
-    """Runs a function, and raises its errors as the original's."""
-    try:
-        return run()
-    except OSError as error:
-        raise Exception(f"{prefix}{error.strerror} (os error {error.errno})") from None
-    except ValueError as error:
-        raise Exception(f"{prefix}{error}") from None
-
-
-def _vocab(value: Any) -> dict[str, int] | str:
-    """A vocabulary in memory, or the path of a file."""
-    if isinstance(value, str):
-        return value
-    try:
-        if not isinstance(value, dict):
-            raise wrong(value, "dict")
-        if not set(map(type, value)) <= {str} or not set(map(type, value.values())) <= {int}:
-            value = {text(token): size_32(id) for token, id in value.items()}
-        if value:
-            "".join(value).encode()
-            size_32(min(value.values())), size_32(max(value.values()))
-        return dict(value)
-    except (TypeError, OverflowError, UnicodeEncodeError) as error:
-        raise TypeError(f"failed to extract enum PyVocab ('Vocab | Filename')\n{error}") from None
-
-
-def _merges(value: Any) -> list[tuple[str, str]] | str:
-    """Merges in memory, or the path of a file."""
-    if isinstance(value, str):
-        return value
-    try:
-        if not isinstance(value, list | tuple):
-            raise wrong(value, "Sequence")
-        found = list(value)
-        _check_types(found, tuple)
-        if not set(map(len, found)) <= {2}:
-            raise ValueError("expected tuple of length 2")
-        for side in (0, 1):
-            tokens = list(map(itemgetter(side), found))
-            _check_types(tokens, str)
-            "".join(tokens).encode()
-        return found
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"failed to extract enum PyMerges ('Merges | Filename')\n{error}") from None
-
-
-def _check_types(values: list[Any], kind: type) -> None:
-    if not set(map(type, values)) <= {kind}:
-        for value in values:
-            if not isinstance(value, kind):
-                raise wrong(value, kind.__name__)
-
-
-def _read_vocab_json(path: str) -> dict[str, int]:
-    vocab = json.loads(Path(path).read_bytes())
-    if not isinstance(vocab, dict):
-        raise ValueError("Vocabulary file is not a valid JSON object")
-    return {token: id for token, id in vocab.items() if isinstance(id, int)}
-
-
-def _lines(path: str) -> list[str]:
-    lines = Path(path).read_bytes().decode().split("\n")
-    return [line.removesuffix("\r") for line in lines[: None if lines[-1] else -1]]
-
-
-def _read_merges(path: str) -> list[tuple[str, str]]:
-    merges = [tuple(line.split(" ")) for line in _lines(path) if not line.startswith("#version")]
-    for rank, merge in enumerate(merges):
-        if len(merge) != 2:
-            raise ValueError(f"Merges text file invalid at line {rank + 1}")
-    return merges  # type: ignore[return-value]
-
-
-def _read_vocab_txt(path: str) -> dict[str, int]:
-    lines = _lines(path)
-    return dict(zip(map(str.rstrip, lines), range(len(lines)), strict=True))
 
 
 class BPE(Model):
@@ -423,7 +277,7 @@ class BPE(Model):
     )  # fmt: skip
 
     def __init__(self, vocab: Any = None, merges: Any = None, **options: Any) -> None:
-        vocab, merges = optional(_vocab)(vocab), optional(_merges)(merges)
+        vocab, merges = optional(vocab_of)(vocab), optional(merges_of)(merges)
         if (vocab is None) != (merges is None):
             raise ValueError("`vocab` and `merges` must be both specified")
         if isinstance(vocab, str) != isinstance(merges, str):
@@ -443,11 +297,11 @@ class BPE(Model):
         if state["dropout"] is not None and not 0 <= state["dropout"] <= 1:
             raise Exception(prefix + "Dropout should be between 0 and 1, inclusive")
         if isinstance(vocab, str):
-            vocab, merges = _reported(lambda: (_read_vocab_json(vocab), _read_merges(merges)), prefix)
+            vocab, merges = reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix)
         vocab, merges = vocab or {}, merges or []
         if len(set(merges)) != len(merges):  # the last rank holds
             merges = list(dict.fromkeys(reversed(merges)))[::-1]
-        _check_merges(vocab, merges, len((state["continuing_subword_prefix"] or "").encode()))
+        check_merges(vocab, merges, len((state["continuing_subword_prefix"] or "").encode()))
         self.cell = Cell(state)
         self.cell.entries = Entries.of(vocab, merges)
 
@@ -456,8 +310,8 @@ class BPE(Model):
         """Reads a `vocab.json` and a `merges.txt`."""
         vocab, merges = text(vocab), text(merges)
         prefix = "Error while reading vocab & merges files: "
-        found: tuple[dict[str, int], list[tuple[str, str]]] = _reported(
-            lambda: (_read_vocab_json(vocab), _read_merges(merges)), prefix
+        found: tuple[dict[str, int], list[tuple[str, str]]] = reported(
+            lambda: (read_vocab_json(vocab), read_merges(merges)), prefix
         )
         return found
 
@@ -466,7 +320,7 @@ class BPE(Model):
         """The model of a `vocab.json` and a `merges.txt`."""
         vocab, merges = text(vocab), text(merges)
         prefix = "Error while reading BPE files: "
-        return cls(*_reported(lambda: (_read_vocab_json(vocab), _read_merges(merges)), prefix), **options)
+        return cls(*reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix), **options)
 
     def _files(self) -> dict[str, bytes]:
         merges = "".join(f"{line}\n" for line in map(" ".join, self.entries.merges or ()))
@@ -478,17 +332,6 @@ class BPE(Model):
     def _resize_cache(self, capacity: Any) -> None:
         """Does nothing."""
         size(capacity)
-
-
-def _check_merges(vocab: dict[str, int], merges: list[tuple[str, str]], prefix: int) -> None:
-    """Checks that the tokens of merges, and the merged ones, are entries."""
-    lefts, rights = list(map(itemgetter(0), merges)), list(map(itemgetter(1), merges))
-    ends = map(str.__getitem__, rights, repeat(slice(prefix, None))) if prefix else rights
-    if not all(map(vocab.__contains__, chain(lefts, rights, map(add, lefts, ends)))):
-        for left, right in merges:
-            for token in (left, right, left + right[prefix:]):
-                if token not in vocab:
-                    raise Exception(f"Error while initializing BPE: Token `{token}` out of vocabulary")
 
 
 class WordPiece(Model):
@@ -512,7 +355,7 @@ class WordPiece(Model):
     _order = ("type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
 
     def __init__(self, vocab: Any = None, **options: Any) -> None:
-        vocab = optional(_vocab)(vocab)
+        vocab = optional(vocab_of)(vocab)
         state = dict(self._of_state({})._state)
         for option in self._options:
             if option.name in options:
@@ -520,7 +363,7 @@ class WordPiece(Model):
         for name in options:
             ignored(name)
         if isinstance(vocab, str):
-            vocab = _reported(lambda: _read_vocab_txt(vocab), "Error while initializing WordPiece: ")
+            vocab = reported(lambda: read_vocab_txt(vocab), "Error while initializing WordPiece: ")
         self.cell = Cell(state)
         self.cell.entries = Entries.of(vocab or {}, None)
 
@@ -528,7 +371,7 @@ class WordPiece(Model):
     def read_file(vocab: Any) -> dict[str, int]:
         """Reads a `vocab.txt`."""
         vocab = text(vocab)
-        found: dict[str, int] = _reported(lambda: _read_vocab_txt(vocab), "Error while reading WordPiece file: ")
+        found: dict[str, int] = reported(lambda: read_vocab_txt(vocab), "Error while reading WordPiece file: ")
         return found
 
     @classmethod
@@ -558,9 +401,9 @@ class WordLevel(Model):
     _order = ("type", "vocab", "unk_token")
 
     def __init__(self, vocab: Any = None, unk_token: Any = None) -> None:
-        vocab, unk_token = optional(_vocab)(vocab), optional(text)(unk_token)
+        vocab, unk_token = optional(vocab_of)(vocab), optional(text)(unk_token)
         if isinstance(vocab, str):
-            vocab = _reported(lambda: _read_vocab_json(vocab), "")
+            vocab = reported(lambda: read_vocab_json(vocab), "")
         self.cell = Cell({"type": "WordLevel", "unk_token": "<unk>" if unk_token is None else unk_token})
         self.cell.entries = Entries.of(vocab or {}, None)
 
@@ -568,7 +411,7 @@ class WordLevel(Model):
     def read_file(vocab: Any) -> dict[str, int]:
         """Reads a `vocab.json`."""
         vocab = text(vocab)
-        found: dict[str, int] = _reported(lambda: _read_vocab_json(vocab), "Error while reading WordLevel file: ")
+        found: dict[str, int] = reported(lambda: read_vocab_json(vocab), "Error while reading WordLevel file: ")
         return found
 
     @classmethod
@@ -607,7 +450,7 @@ class Unigram(Model):
         alpha: Any = None,
         nbest_size: Any = None,
     ) -> None:
-        vocab, unk_id = optional(_pieces)(vocab), optional(size)(unk_id)
+        vocab, unk_id = optional(pieces_of)(vocab), optional(size)(unk_id)
         state = {
             "type": "Unigram",
             "unk_id": unk_id,
@@ -639,18 +482,3 @@ class Unigram(Model):
     def _resize_cache(self, capacity: Any) -> None:
         """Does nothing."""
         size(capacity)
-
-
-def _pieces(value: Any) -> list[tuple[str, float]]:
-    if isinstance(value, str):
-        raise TypeError("Can't extract `str` to `Vec`")
-    if not isinstance(value, list | tuple):
-        raise wrong(value, "Sequence")
-    for each in value:
-        if not isinstance(each, tuple):
-            raise wrong(each, "tuple")
-        if len(each) != 2:
-            raise ValueError(f"expected tuple of length 2, but got tuple of length {len(each)}")
-    if set(map(type, map(itemgetter(0), value))) <= {str} and set(map(type, map(itemgetter(1), value))) <= {float}:
-        return list(value)
-    return [(text(piece), number(score)) for piece, score in value]

@@ -11,13 +11,13 @@ Source: huggingface/tokenizers 0.23.3, bindings/python/src/trainers.rs and token
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import ConfigError, JetonError, UnsupportedFeatureError
+from ...errors import JetonError, UnsupportedFeatureError
 from . import original
 from .added_token import AddedToken
+from .learning import counted, learn_bpe, learn_unigram
 from .parts import Option, Part, from_state
 from .values import (
     Named,
@@ -51,7 +51,6 @@ __all__ = [
 
 Stages = Mapping[str, Any]
 _FORMATS = {"json": "JsonLines", "silent": "Silent"}
-_MOST = (1 << 63) - 1
 
 
 def _special_tokens(name: str) -> Any:
@@ -170,7 +169,7 @@ class Trainer(Part):
         if base.options["type"] != kind:
             raise Exception(f"{type(self).__name__} can only train a {kind}")
         try:
-            made = self._learned(self._count(texts, stages), base)
+            made = self._learned(counted(texts, stages, self.cell.state["show_progress"]), base)
         except UnsupportedFeatureError:
             raise
         except JetonError as error:
@@ -183,42 +182,6 @@ class Trainer(Part):
 
     def _learned(self, counts: Counts, model: Model) -> Model:
         raise NotImplementedError
-
-    @property
-    def _special(self) -> tuple[str, ...]:
-        """The contents of the special tokens, each once."""
-        return tuple(dict.fromkeys(token["content"] for token in self.cell.state["special_tokens"]))
-
-    def _count(self, texts: Iterable[str], stages: Stages) -> Counts:
-        from ...corpus import open_corpus
-        from ...formats.hf_parts import read_parts
-        from ...training.count import count
-        from ...training.counts import Counts
-        from ...training.limits import Limits
-        from ...training.stages import Stages as OwnStages
-        from ...util.progress import make_reporter
-
-        if any(isinstance(stage, Part) and stage.is_custom for stage in stages.values()):
-            return Counts.from_mapping(Counter(_words(texts, stages)))
-        spelled = {name: stage.state if isinstance(stage, Part) else stage for name, stage in stages.items()}
-        read = read_parts(spelled, byte_level_model=False, suffix="")
-        own = OwnStages(read["normalizer"], read["pretokenizer"], byte_level=False)
-        with make_reporter(None if self.cell.state["show_progress"] else False) as report:
-            return count(open_corpus(texts), own, [], report, limits=Limits.of(None, None))
-
-
-def _words(texts: Iterable[str], stages: Stages) -> Iterator[str]:
-    """The pretokens of texts, by stages of which one is an object of Python."""
-    normalizer, splitter = (
-        stage if stage is None or isinstance(stage, Part) else from_state(name, stage)
-        for name, stage in ((name, stages.get(name)) for name in ("normalizer", "pre_tokenizer"))
-    )
-    for content in texts:
-        content = content if normalizer is None else normalizer.normalize_str(content)  # type: ignore[attr-defined]
-        if splitter is None:
-            yield content
-        else:
-            yield from (word for word, _ in splitter.pre_tokenize_str(content))  # type: ignore[attr-defined]
 
 
 class BpeTrainer(Trainer):
@@ -268,8 +231,8 @@ class BpeTrainer(Trainer):
         return 0
 
     def _learned(self, counts: Counts, model: Model) -> Model:
-        options, entries = _bpe(self, counts, keeps_merges=True)
-        return model.of({**model.options, **options}, entries)
+        options, members = learn_bpe(self.cell.state, counts, keeps_merges=True)
+        return model.of({**model.options, **options}, lambda: members)
 
 
 def _check_given(options: Mapping[str, Any]) -> None:
@@ -280,53 +243,6 @@ def _check_given(options: Mapping[str, Any]) -> None:
     for name in ("limit_alphabet", "max_token_length"):
         if name in options and options[name] is None:
             size(None)
-
-
-def _bpe(trainer: Trainer, counts: Counts, *, keeps_merges: bool) -> tuple[dict[str, Any], Any]:
-    """Learns merges; returns options of the model, and the members of its JSON."""
-    from ...definition import Bpe, Definition
-    from ...formats.tokenizer_json import written_members
-    from ...tokenizer import Tokenizer
-    from ...tokens.added import AddedToken as Token
-    from ...tokens.added import with_added_tokens
-    from ...training.checkpoint import checkpointed_run
-    from ...training.limits import Limits
-    from ...training.presets.hf import _check_special
-
-    state, special = trainer.cell.state, trainer._special
-    prefix, suffix = state["continuing_subword_prefix"] or None, state["end_of_word_suffix"] or None
-    alphabet = [ord(char) for char in state["initial_alphabet"]]
-    _check_special(special, alphabet, "char")
-    options = {
-        "byte_level": False,
-        "tie_break": "lowest_ids",
-        "vocab_size": max(state["vocab_size"] - len(special), 1),
-        "first_id": len(special),
-        "min_frequency": min(state["min_frequency"], _MOST),
-        "limit_alphabet": state["limit_alphabet"],
-        "initial_alphabet": alphabet,
-        "prefix": prefix,
-        "suffix": suffix,
-        "max_token_length": state.get("max_token_length"),
-    }
-    run = checkpointed_run(counts, {}, Limits.of(None, None))
-    try:
-        learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    except ConfigError:  # the alphabet alone is larger than the vocabulary: the trainer keeps it, and merges nothing
-        options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
-        learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    for token in special:
-        if learned[0].find(token.encode()) is not None:
-            raise UnsupportedFeatureError(
-                f"the special token {token!r} is also a token that is learned. The original gives both one id, "
-                "which is not supported: choose another special token",
-                feature="special_tokens",
-            )
-    vocabulary = with_added_tokens(learned[0], [(id, Token(token)) for id, token in enumerate(special)])
-    model = Bpe("char", end_of_word=suffix, end_of_word_style="suffix" if suffix else "symbol")
-    tok = Tokenizer(Definition(model), vocabulary)
-    given = {"continuing_subword_prefix": prefix, "end_of_word_suffix": suffix}
-    return given, lambda: written_members(tok)
 
 
 class WordPieceTrainer(Trainer):
@@ -359,9 +275,9 @@ class WordPieceTrainer(Trainer):
         return {"bpe_trainer": Named("BpeTrainer", facts)}
 
     def _learned(self, counts: Counts, model: Model) -> Model:
-        options, members = _bpe(self, counts, keeps_merges=False)
+        options, (vocab, _) = learn_bpe(self.cell.state, counts, keeps_merges=False)
         prefix = options["continuing_subword_prefix"] or model.options["continuing_subword_prefix"]
-        return model.of({**model.options, "continuing_subword_prefix": prefix}, lambda: (members()[0], None))
+        return model.of({**model.options, "continuing_subword_prefix": prefix}, lambda: (vocab, None))
 
 
 class WordLevelTrainer(Trainer):
@@ -417,43 +333,8 @@ class UnigramTrainer(Trainer):
     seed_size = Option(size, 1_000_000, is_hidden=True)
 
     def _learned(self, counts: Counts, model: Model) -> Model:
-        from ...definition import Definition, Unigram
-        from ...tokenizer import Tokenizer
-        from ...training.checkpoint import checkpointed_piece_run
-        from ...training.limits import Limits
-        from ...training.presets.unigram import LONGEST
-
-        state = self.cell.state
-        reserved = [token["content"] for token in state["special_tokens"]]
-        unk = state["unk_token"]
-        if unk is not None and unk not in reserved:
-            reserved.insert(0, unk)
-        options = {
-            "vocab_size": state["vocab_size"],
-            "num_reserved": len(reserved),
-            "character_coverage": 1.0,
-            "required_chars": "".join(state["initial_alphabet"]),
-            "max_sentencepiece_length": min(state["max_piece_length"], LONGEST),
-            "split_by_unicode_script": False,
-            "split_by_number": False,
-            "split_digits": False,
-            "seed_sentencepiece_size": max(state["seed_size"], 1),
-            "shrinking_factor": state["shrinking_factor"],
-            "num_sub_iterations": state["n_sub_iterations"],
-            "bug_compatible": True,  # pieces that only end words are no seeds there, either
-            "single_precision": False,
-        }
-        run = checkpointed_piece_run(counts, {}, state["vocab_size"], Limits.of(None, None))
-        try:
-            vocabulary, _ = counts._core.learn_unigram(json.dumps(options), [], run)
-        except ConfigError:
-            raise Exception("The vocabulary is not large enough to contain all chars") from None
-        core = Tokenizer(Definition(Unigram(None)), vocabulary)._core
-        pieces = zip(map(bytes.decode, vocabulary.columns()[2]), core.scores(), strict=True)
-        known = set(reserved)
-        entries = [(token, 0.0) for token in reserved] + [each for each in pieces if each[0] not in known]
-        facts = {"type": "Unigram", "unk_id": None if unk is None else reserved.index(unk), "byte_fallback": False}
-        return model.of(facts, lambda: (to_json(entries).encode(), None))
+        options, members = learn_unigram(self.cell.state, counts)
+        return model.of(options, lambda: members)
 
 
 class ParityBpeTrainer:
