@@ -51,12 +51,12 @@ class Cell:
 
     def __init__(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
         self.entries: Any = None
+        self._json: tuple[Any, str] = (None, "")
         self.replace(state, custom, items)
 
     def replace(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
         """Replaces the state."""
         self._state, self.custom, self.items = state, custom, items
-        self._json: str | None = None
         self._version = next(_versions)
 
     @property
@@ -68,9 +68,11 @@ class Cell:
 
     def core_json(self) -> str:
         """The JSON of the list of components, which are not Sequences."""
-        if self._json is None or self.items is not None:
-            self._json = to_json(list(_components(self.state)))
-        return self._json
+        state, (known, written) = self.state, self._json
+        if known is not state:  # always, for a Sequence
+            written = to_json(list(_components(state)))
+            self._json = state, written  # at once: another thread may replace the state meanwhile
+        return written
 
     @property
     def version(self) -> object:
@@ -98,7 +100,7 @@ class Option:
 
     Args:
         convert: argument → value in JSON.
-        default: None of them if the argument is required.
+        default: of the argument; `REQUIRED` if there is none.
         argument: its name in the constructor; empty if it has no such argument.
         key: its name in JSON.
         load: value of parsed JSON → the same of our types.
