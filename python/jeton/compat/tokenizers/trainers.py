@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ...errors import JetonError, UnsupportedFeatureError
 from . import original
@@ -108,7 +108,6 @@ class Trainer(Part):
     kind = "trainer"
     __slots__ = ()
     _keywords_only = True
-    _words: ClassVar[Mapping[str, int]] = {}
 
     def __init__(self, **options: Any) -> None:
         known = {option.argument for option in self._options}
