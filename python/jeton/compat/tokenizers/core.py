@@ -20,7 +20,7 @@ from . import models, original
 from .added_token import AddedToken
 from .calls import Call, TextCall, columns_of
 from .encoding import Encoding, merged
-from .inputs import batch_input, flag, id_list, items, known_options, one_input, string, u32, usize
+from .inputs import batch_input, flag, id_list, items, known_options, one_input, owned_input, string, u32, usize
 from .parts import BASES, Part
 from .serialization import padding_json, padding_of_json, pretty, truncation_json, truncation_of_json
 from .state import Added, State
@@ -419,7 +419,7 @@ class Tokenizer:
 
     def _async_batch(self, input: Any, is_pretokenized: bool, adds: bool, kind: str) -> Any:
         is_pretokenized, adds = flag(is_pretokenized, "is_pretokenized"), flag(adds, "add_special_tokens")
-        given = [batch_input(each, is_pretokenized) for each in items(input)]
+        given = [owned_input(each, is_pretokenized) for each in items(input)]
         return _in_background(lambda: self._encoded(given, is_pretokenized, adds, kind))
 
     def async_decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> Any:
@@ -519,8 +519,9 @@ class Tokenizer:
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Number of tokens that the post-processor adds to a text or a pair."""
+        is_pair = flag(is_pair, "is_pair")
         processor = self._state.stage("post_processor")
-        return 0 if processor is None else processor.num_special_tokens_to_add(flag(is_pair, "is_pair"))
+        return 0 if processor is None else processor.num_special_tokens_to_add(is_pair)
 
     # ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -720,6 +721,10 @@ class Tokenizer:
         state = self._state
         model = state.model_object()
         chosen = model.get_trainer() if trainer is None else trainer
+        name = type(chosen).__name__
+        needed = {"BpeTrainer": "BPE"}.get(name, name.removesuffix("Trainer"))
+        if model.options["type"] != needed:
+            raise Exception(f"{name} can only train a {needed}")
         stages = {kind: state.stage_json(kind) for kind in ("normalizer", "pre_tokenizer")}
         trained, special = chosen.learn(texts, stages, list(self.get_added_tokens_decoder().values()))
         with self._lock:

@@ -31,6 +31,7 @@ __all__ = ["KINDS", "Added", "Built", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
+MEMBERS = ("vocab", "merges")
 NO_VOCAB = (b"{}", b"[]")
 
 
@@ -201,7 +202,9 @@ class State:
         state.stages = {kind: top.get(kind) for kind in KINDS}
         state._add([Added.of_json(token) for token in top.get("added_tokens") or ()])
         state._members = state._written
-        state._build()
+        if state._build() is None:
+            own = json.loads(data)["model"]
+            state._members = lambda: tuple(_dumps(own[name]).encode() if name in own else None for name in MEMBERS)
         return state, top
 
     @classmethod
