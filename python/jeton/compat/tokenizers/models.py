@@ -14,19 +14,16 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import accumulate, pairwise, repeat
+from importlib import import_module
+from itertools import accumulate, chain, pairwise, repeat
 from operator import add, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...errors import JetonError
 from ...util.lazy import cached_property
 from .parts import Cell, Option, Part
 from .values import flag, ignored, number, optional, shown, single, size, size_32, text, to_json, widened, wrong
-
-if TYPE_CHECKING:
-    from .core import Token
-    from .trainers import Trainer
 
 __all__ = ["BPE", "Model", "Unigram", "WordLevel", "WordPiece"]
 
@@ -84,8 +81,24 @@ class Entries:
 
 def _written(vocab: Any) -> bytes:
     if isinstance(vocab, dict):
-        vocab = dict(sorted(vocab.items(), key=itemgetter(1)))
-    return to_json(vocab).encode()
+        return to_json(dict(sorted(vocab.items(), key=itemgetter(1)))).encode()
+    written = to_json(vocab)
+    if "e-" in written or "e+" in written:  # perhaps a number with an exponent, which has another form in the original
+        written = f"[{','.join(f'[{to_json(piece)},{_number(score)}]' for piece, score in vocab)}]"
+    return written.encode()
+
+
+def _number(score: float) -> str:
+    """A score as the original writes it.
+
+    Examples:
+        >>> _number(1e-07), _number(1e16), _number(0.00001)
+        ('1e-7', '1e16', '0.00001')
+    """
+    digits, _, exponent = repr(score).partition("e")
+    if exponent == "-05":
+        return shown(score)
+    return f"{digits}e{int(exponent)}" if exponent else digits
 
 
 def _merge(merge: Any) -> tuple[str, str]:
@@ -180,26 +193,26 @@ class Model(Part):
 
     # ── calls ──
 
-    def tokenize(self, sequence: Any) -> list[Token]:
+    def tokenize(self, sequence: Any) -> list[Any]:
         """The tokens of a text, which the model gets as it is.
 
         Examples:
             >>> [token.value for token in WordPiece({"low": 0, "##er": 1, "[UNK]": 2}).tokenize("lower")]
             ['low', '##er']
         """
-        from .core import Token
-
         sequence = text(sequence)
         found = self._tokens(sequence)
         if found is None:
             found = [token.as_tuple() for token in self.original().tokenize(sequence)]
-        return [Token(*each) for each in found]
+        token = import_module(".core", __package__).Token  # which needs this module
+        return [token(*each) for each in found]
 
     def _tokens(self, sequence: str) -> list[tuple[int, str, tuple[int, int]]] | None:
         """(id, token, range in bytes) for each token of a text; None if Jeton does not support the model."""
-        from .state import State
-
-        state = vars(self.entries).setdefault("alone", State.of_model(self))
+        state = vars(self.entries).get("alone")
+        if state is None:
+            state = import_module(".state", __package__).State.of_model(self)
+            vars(self.entries)["alone"] = state
         if not sequence and self.cell._state["type"] == "WordLevel":
             return None  # for the original, no text is a word, too
         options, built, data = self.cell._state, state.current(), sequence.encode()
@@ -267,12 +280,10 @@ class Model(Part):
         """The content of each file of the model."""
         return {"vocab.json": self.members()[0]}
 
-    def get_trainer(self) -> Trainer:
+    def get_trainer(self) -> Any:
         """The trainer of such a model, with its defaults."""
-        from . import trainers
-
-        made: Trainer = getattr(trainers, f"{self.cell._state['type'].replace('BPE', 'Bpe')}Trainer")()
-        return made
+        trainers = import_module(".trainers", __package__)  # which needs this module
+        return getattr(trainers, f"{self.cell._state['type'].replace('BPE', 'Bpe')}Trainer")()
 
     def __getstate__(self) -> bytes:
         return self.json()
@@ -318,7 +329,7 @@ def _vocab(value: Any) -> dict[str, int] | str:
             size_32(min(value.values())), size_32(max(value.values()))
         return dict(value)
     except (TypeError, OverflowError, UnicodeEncodeError) as error:
-        raise TypeError(f"failed to extract enum PyVocab ('Vocab | Filename'): {error}") from None
+        raise TypeError(f"failed to extract enum PyVocab ('Vocab | Filename')\n{error}") from None
 
 
 def _merges(value: Any) -> list[tuple[str, str]] | str:
@@ -326,24 +337,26 @@ def _merges(value: Any) -> list[tuple[str, str]] | str:
     if isinstance(value, str):
         return value
     try:
-        found = list(value) if isinstance(value, list | tuple) else [*wrong_sequence(value)]
-        for kind, given in ((tuple, found), (str, [token for merge in found[:1] for token in merge])):
-            for each in given:
-                if not isinstance(each, kind):
-                    raise wrong(each, kind.__name__)
+        if not isinstance(value, list | tuple):
+            raise wrong(value, "Sequence")
+        found = list(value)
+        _check_types(found, tuple)
         if not set(map(len, found)) <= {2}:
             raise ValueError("expected tuple of length 2")
-        if found:
-            for side in zip(*found, strict=True):
-                "".join(side).encode()
+        for side in (0, 1):
+            tokens = list(map(itemgetter(side), found))
+            _check_types(tokens, str)
+            "".join(tokens).encode()
         return found
     except (TypeError, ValueError) as error:
-        raise TypeError(f"failed to extract enum PyMerges ('Merges | Filename'): {error}") from None
+        raise TypeError(f"failed to extract enum PyMerges ('Merges | Filename')\n{error}") from None
 
 
-def wrong_sequence(value: Any) -> Iterable[Any]:
-    """Raises the error of a value that is no sequence."""
-    raise wrong(value, "Sequence")
+def _check_types(values: list[Any], kind: type) -> None:
+    if not set(map(type, values)) <= {kind}:
+        for value in values:
+            if not isinstance(value, kind):
+                raise wrong(value, kind.__name__)
 
 
 def _read_vocab_json(path: str) -> dict[str, int]:
@@ -469,12 +482,9 @@ class BPE(Model):
 
 def _check_merges(vocab: dict[str, int], merges: list[tuple[str, str]], prefix: int) -> None:
     """Checks that the tokens of merges, and the merged ones, are entries."""
-    if not merges:
-        return
-    lefts, rights = zip(*merges, strict=True)
+    lefts, rights = list(map(itemgetter(0), merges)), list(map(itemgetter(1), merges))
     ends = map(str.__getitem__, rights, repeat(slice(prefix, None))) if prefix else rights
-    entries = vocab.keys()
-    if not (entries >= set(lefts) and entries >= set(rights) and entries >= set(map(add, lefts, ends))):
+    if not all(map(vocab.__contains__, chain(lefts, rights, map(add, lefts, ends)))):
         for left, right in merges:
             for token in (left, right, left + right[prefix:]):
                 if token not in vocab:

@@ -11,15 +11,16 @@ from typing import Any
 
 from ... import _core
 from ...errors import JetonError
+from .added_token import pattern
 from .parts import Cell, Option, Part, SequencePart
-from .values import Named, flag, items, optional, pattern, text, to_json, wrong
+from .values import Named, flag, items, optional, text, to_json, wrong
 
 __all__ = [
-    "NORMALIZERS",
     "NFC",
     "NFD",
     "NFKC",
     "NFKD",
+    "NORMALIZERS",
     "BertNormalizer",
     "ByteLevel",
     "Lowercase",
@@ -59,7 +60,7 @@ class Normalizer(Part):
         sequence = text(sequence)
         if not self.is_custom:
             with suppress(JetonError):
-                return _core.normalize_texts(to_json([self.state]), [sequence], ())[0][0]
+                return _core.normalize_texts(self.cell.core_json(), [sequence], ())[0][0]
         return str(self.original().normalize_str(sequence))
 
 

@@ -8,7 +8,7 @@ of a Sequence shares its options with the object that it was made from: a setter
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar, TypeVar
@@ -34,6 +34,7 @@ BASES = {
     "post_processor": "PostProcessor",
     "model": "Model",
 }
+_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # changes nothing, and is refused by the core
 _versions = count()
 
 
@@ -46,7 +47,7 @@ class Cell:
         entries: the vocabulary of a model.
     """
 
-    __slots__ = ("_state", "_version", "custom", "entries", "items")
+    __slots__ = ("_json", "_state", "_version", "custom", "entries", "items")
 
     def __init__(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
         self.entries: Any = None
@@ -55,6 +56,7 @@ class Cell:
     def replace(self, state: dict[str, Any], custom: Any = None, items: list[Cell] | None = None) -> None:
         """Replaces the state."""
         self._state, self.custom, self.items = state, custom, items
+        self._json: str | None = None
         self._version = next(_versions)
 
     @property
@@ -63,6 +65,12 @@ class Cell:
         if self.items is None:
             return self._state
         return {name: value or [item.state for item in self.items] for name, value in self._state.items()}
+
+    def core_json(self) -> str:
+        """The JSON of the list of components, which are not Sequences."""
+        if self._json is None or self.items is not None:
+            self._json = to_json(list(_components(self.state)))
+        return self._json
 
     @property
     def version(self) -> object:
@@ -73,6 +81,16 @@ class Cell:
     def is_custom(self) -> bool:
         """Whether a part is an object of Python."""
         return self.custom is not None or any(item.is_custom for item in self.items or ())
+
+
+def _components(state: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if state["type"] == "Sequence":
+        for name, inner in state.items():
+            if name != "type":
+                for part in inner:
+                    yield from _components(part)
+    elif state != _NO_PREFIX:
+        yield state
 
 
 class Option:

@@ -13,7 +13,7 @@ from ... import _core
 from ...errors import JetonError
 from .normalizers import Pattern
 from .parts import Cell, Option, Part, SequencePart
-from .values import Word, character, flag, size, text, to_json, word
+from .values import Word, character, flag, size, text, word
 
 __all__ = [
     "BertPreTokenizer",
@@ -70,7 +70,12 @@ class PreTokenizer(Part):
         pretokens: list[tuple[str, tuple[int, int]]] | None = None
         if not self.is_custom:
             with suppress(JetonError):
-                pretokens = _core.pretokenize_text(to_json([self.state]), sequence)
+                stages = self.cell.core_json()
+                pretokens = (
+                    _core.pretokenize_text(stages, sequence)
+                    if stages != "[]"
+                    else [(sequence, (0, len(sequence.encode())))]
+                )
         if pretokens is None:
             return self.original().pre_tokenize_str(sequence)  # type: ignore[no-any-return]
         if sequence.isascii():

@@ -161,6 +161,16 @@ class RobertaProcessing(PostProcessor):
         return [first, *(_enclosed(each, [self.sep], [self.sep], 1, 0) for each in encodings[1:])]
 
 
+class _TrueByDefault(Option):
+    """A flag; the constructor takes None for True."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda value: value is None or flag(value), None)
+
+    def __set__(self, part: Part, value: Any) -> None:
+        super().__set__(part, flag(value))
+
+
 class ByteLevel(PostProcessor):
     """Trims offsets of byte-level tokens.
 
@@ -170,9 +180,9 @@ class ByteLevel(PostProcessor):
         use_regex: not used.
     """
 
-    add_prefix_space = Option(lambda value: value is None or flag(value), None)
-    trim_offsets = Option(lambda value: value is None or flag(value), None)
-    use_regex = Option(lambda value: value is None or flag(value), None)
+    add_prefix_space = _TrueByDefault()
+    trim_offsets = _TrueByDefault()
+    use_regex = _TrueByDefault()
     _ignores_others = True
 
     def _processed(self, encodings: Encodings, add_special_tokens: bool) -> Encodings:

@@ -38,7 +38,6 @@ from .values import (
 
 if TYPE_CHECKING:
     from ...training.counts import Counts
-    from .core import Tokenizer
     from .models import Model
 
 __all__ = [
@@ -482,7 +481,7 @@ class ParityBpeTrainer:
         setattr(self._trainer, name, list(map(_original_token, value)) if name == "special_tokens" else value)
 
     def train_from_iterator(
-        self, tokenizer: Tokenizer, train_iterators: Any, dev_iterators: Any = None, ratio: Any = None
+        self, tokenizer: Any, train_iterators: Any, dev_iterators: Any = None, ratio: Any = None
     ) -> None:
         """Trains a tokenizer on the texts of each language.
 

@@ -25,7 +25,6 @@ __all__ = [
     "number",
     "optional",
     "pair",
-    "pattern",
     "shown",
     "single",
     "size",
@@ -194,22 +193,6 @@ def word(names: Mapping[str, str], message: str) -> Converter:
         return Word(found)
 
     return converted
-
-
-def pattern(value: Any) -> Named:
-    """A string or a `Regex`.
-
-    Examples:
-        >>> pattern(" ")
-        {'String': ' '}
-    """
-    from .added_token import Regex
-
-    if isinstance(value, Regex):
-        return Named("Regex", {"Regex": value._pattern})
-    if not isinstance(value, str):
-        raise TypeError(f"failed to extract enum PyPattern ('str | tokenizers.Regex'): {wrong(value, 'str')}")
-    return Named("String", {"String": text(value)})
 
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
