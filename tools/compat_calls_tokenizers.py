@@ -194,7 +194,7 @@ class Generator:
         def run(lib: Any, tok: Any) -> Any:
             method = getattr(tok, name)
             found = awaited(lambda: method(given, is_words, adds)) if name.startswith("async") else method(given, is_words, adds)
-            return [json.loads(each.__getstate__()) if column == "state" else getattr(each, column) for each in found]
+            return [each if column == "state" else getattr(each, column) for each in found]
 
         return Call(f"{name}({given!r}, {is_words}, {adds}) {column}", run)
 
@@ -233,7 +233,7 @@ class Generator:
                 Call(f"truncate({length}, {stride}, {side})", changed(lambda encoding: encoding.truncate(length, stride, side))),
                 Call(f"set_sequence_id({of})", changed(lambda encoding: encoding.set_sequence_id(of))),
                 Call("merge", lambda lib, encoding: lib.Encoding.merge([encoding, encoding], growing_offsets=bool(of))),
-                Call("pickle", lambda lib, encoding: (repr(encoding), len(encoding), encoding.__getstate__())),
+                Call("pickle", lambda lib, encoding: (repr(encoding), len(encoding), copied(encoding))),
             ]
         )
 
@@ -360,7 +360,6 @@ class Generator:
                 ("decoder", "cleanup", rng.random() < 0.5),
                 ("model", "unk_token", rng.choice(["[UNK]", None, "[NONE]"])),
                 ("model", "fuse_unk", rng.random() < 0.5),
-                ("model", "continuing_subword_prefix", "##"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
         )
@@ -436,7 +435,7 @@ class Generator:
     def train(self) -> Call:
         """Training of a small model."""
         rng = self.rng
-        kind = rng.choice(["BpeTrainer", "WordPieceTrainer", "WordLevelTrainer"])
+        kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])  # the original's WordPieceTrainer varies from run to run
         texts = ["low lower lowest slow slower", "new newer newest wide wider", self.text(6).replace("\0", "")] * 2
         size = rng.randrange(30, 60)
 
@@ -447,8 +446,6 @@ class Generator:
             trainer = getattr(lib.trainers, kind)(vocab_size=size, special_tokens=["[UNK]"], show_progress=False)
             own.train_from_iterator(texts, trainer)
             found = json.loads(own.to_str())["model"]
-            if kind == "WordPieceTrainer":  # which entries the original learns varies from run to run
-                return len(found["vocab"])
             return found if kind == "BpeTrainer" else sorted(found["vocab"])
 
         return Call(f"{kind}({size}) {texts[2]!r}", run)
@@ -460,6 +457,13 @@ KINDS = [
     *[Generator.stage] * 3, Generator.live, *[Generator.alone] * 3, Generator.serial, Generator.process,
     *[Generator.wrong] * 2, Generator.background, Generator.train,
 ]  # fmt: skip
+
+
+def copied(encoding: Any) -> Any:
+    """An encoding after pickling, if its class has a module to import it from."""
+    made = type(encoding)()
+    made.__setstate__(encoding.__getstate__())
+    return made
 
 
 def made(lib: Any, spec: Spec) -> Any:
@@ -553,7 +557,10 @@ def main() -> int:
     for found in differences(options.calls, options.seed, folder):
         counts[found is None] += 1
         if found is not None and counts[False] <= options.show:
-            print(f"{found[0][-600:]}\n  tokenizers: {str(found[1])[:400]}\n  jeton:      {str(found[2])[:400]}")  # noqa: T201
+            theirs, ours = str(found[1]), str(found[2])
+            at = next((at for at, pair in enumerate(zip(theirs, ours, strict=False)) if len(set(pair)) > 1), 0)
+            start = max(at - 200, 0)
+            print(f"{found[0][-600:]}\n  tokenizers: {theirs[start : at + 200]}\n  jeton:      {ours[start : at + 200]}")  # noqa: T201
     if options.fallbacks:
         print("\n".join(report.lines("tokenizers", set)))  # noqa: T201
     by_original = sum(int(line.split(", ")[1].split(" ")[0].replace(",", "")) for line in report.lines("tokenizers", set) if line.startswith("fell back"))
