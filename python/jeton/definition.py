@@ -533,7 +533,7 @@ class Definition:
             ]
         facts["suffix"] = self._suffix
         core = _core.Tokenizer(vocabulary, core_json(facts))
-        template = self.template or {}
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF checks nothing
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

@@ -28,7 +28,7 @@ from ..tokens.added import (
 )
 from ..tokens.kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..util.record import replace
-from .hf_parts import NORMALIZERS, read_parts, write_parts
+from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from ..definition import Model
-    from .hf_parts import PipelineJson
 
     JSON = dict[str, Any]
     _T = TypeVar("_T")
@@ -333,7 +332,7 @@ def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
         pieces, _ = tok._core.pieces_json(None) or ("[]", True)
         names = [piece for piece, _ in json.loads(pieces)]
         return _dumps(list(zip(names, tok._core.scores(), strict=False))).encode(), None
-    parts = write_parts(tok.definition, _free_mark(tok), tok.id_to_token)
+    parts = PipelineJson(None, None, None, None, _free_mark(tok), {})
     spelling: dict[str, Any] = {"byte_alphabet": tok.definition.is_byte_level, "end_of_word": parts.mark}
     _, members = _write_model(tok, parts, spelling, implied=True)
     return members["vocab"], members.get("merges")

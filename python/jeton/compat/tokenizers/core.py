@@ -9,7 +9,7 @@ Source: huggingface/tokenizers, bindings/python/src/tokenizer.rs and tokenizer/m
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from ...errors import JetonError, UnsupportedFeatureError
@@ -20,7 +20,7 @@ from . import models, original
 from .added_token import AddedToken
 from .calls import Call, TextCall, columns_of
 from .encoding import Encoding, merged
-from .inputs import batch_input, flag, id_list, items, known_options, one_input, string, u32, usize
+from .inputs import batch_input, flag, id_list, items, known_options, one_input, owned_input, string, u32, usize
 from .parts import BASES, Part
 from .serialization import padding_json, padding_of_json, pretty, truncation_json, truncation_of_json
 from .state import Added, State
@@ -167,8 +167,8 @@ class Tokenizer:
         Args:
             pretty: whether it has lines.
         """
-        text = self._json()
-        return _pretty(text) if flag(pretty, "pretty") else text
+        has_lines = flag(pretty, "pretty")
+        return _pretty(self._json()) if has_lines else self._json()
 
     def save(self, path: str, pretty: bool = True) -> None:
         """Writes a `tokenizer.json`."""
@@ -333,36 +333,39 @@ class Tokenizer:
 
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _replica(self, state: State, settings: dict[str, Any], why: str) -> Any:
-        """A tokenizer of the original in a state."""
+    def _on_replica(self, state: State, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
+        """Calls a function with a tokenizer of the original in a state, which no other code uses meanwhile."""
         extension = original.extension("Tokenizer", why)
-        made = extension.Tokenizer.from_str(state.to_json({}, without_custom=True))
-        for kind, part in state.objects.items():
-            if part is not None and part.is_custom:
-                setattr(made, kind, part.original())
-        if settings["truncation"] is None:
-            made.no_truncation()
-        else:
-            made.enable_truncation(**settings["truncation"])
-        if settings["padding"] is None:
-            made.no_padding()
-        else:
-            made.enable_padding(**settings["padding"])
-        made.encode_special_tokens = settings["splits_special"]
-        return made
+        with self._lock as lock:
+            replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
+            lock.was_forked = False
+            if settings["truncation"] is None:
+                replica.no_truncation()
+            else:
+                replica.enable_truncation(**settings["truncation"])
+            if settings["padding"] is None:
+                replica.no_padding()
+            else:
+                replica.enable_padding(**settings["padding"])
+            replica.encode_special_tokens = settings["splits_special"]
+            try:
+                return call(replica)
+            except BaseException as error:
+                if type(error).__name__ != "PanicException":
+                    raise
+                raise Exception(str(error)) from None
 
-    def _all_by_original(
-        self, given: Sequence[tuple[Any, Any]], settings: dict[str, Any], kind: str
-    ) -> list[Encoding]:
+    def _all_by_original(self, given: Sequence[tuple[Any, Any]], settings: dict[str, Any], kind: str) -> list[Encoding]:
         state = self._state
-        why = self._reason(state, given, settings)
-        replica = self._replica(state, settings, why)
         inputs = [first if second is None else (first, second) for first, second in given]
         options = {name: settings[name] for name in ("is_pretokenized", "add_special_tokens")}
-        if kind == "byte":
-            found = [_async_encoded(replica, first, second, options) for first, second in given]
-        else:
-            found = (replica.encode_batch if kind else replica.encode_batch_fast)(inputs, **options)
+
+        def call(replica: Any) -> list[Any]:
+            if kind == "byte":
+                return [_async_encoded(replica, first, second, options) for first, second in given]
+            return list((replica.encode_batch if kind else replica.encode_batch_fast)(inputs, **options))
+
+        found = self._on_replica(state, settings, self._reason(state, given, settings), call)
         return [columns_of(each.__getstate__()) for each in found]
 
     def _reason(self, state: State, given: Sequence[tuple[Any, Any]], settings: dict[str, Any]) -> str:
@@ -372,7 +375,7 @@ class Tokenizer:
             return str(state.error)
         try:
             texts, pairs = [first for first, _ in given], [second for _, second in given]
-            built.encode(texts, pairs if pairs[0] is not None else None, **settings)
+            built.encode(texts, None if None in pairs else pairs, **settings)
         except Unproven as error:
             return str(error)
         return "a column of its result"
@@ -383,17 +386,17 @@ class Tokenizer:
         rows = call.rows
         if settings["padding"] is not None:
             settings["padding"] = {**settings["padding"], "length": rows.width, "pad_to_multiple_of": None}
-        state = call.built.state
-        replica = self._replica(state, settings, "a column of an encoding")
         options = {name: settings[name] for name in ("is_pretokenized", "add_special_tokens")}
-        pair = None if call.pairs is None else call.pairs[row]
-        if call.kind == "byte":
-            found = _async_encoded(replica, call.texts[row], pair, options)
-        elif call.kind:
-            found = replica.encode(call.texts[row], pair, **options)
-        else:
-            given = call.texts[row] if pair is None else (call.texts[row], pair)
-            found = replica.encode_batch_fast([given], **options)[0]
+        text, pair = call.texts[row], None if call.pairs is None else call.pairs[row]
+
+        def encode(replica: Any) -> Any:
+            if call.kind == "byte":
+                return _async_encoded(replica, text, pair, options)
+            if call.kind:
+                return replica.encode(text, pair, **options)
+            return replica.encode_batch_fast([text if pair is None else (text, pair)], **options)[0]
+
+        found = self._on_replica(call.built.state, settings, "a column of an encoding", encode)
         return columns_of(found.__getstate__())
 
     # ── in the background ────────────────────────────────────────────────────────────────────────────────────────────
@@ -419,7 +422,7 @@ class Tokenizer:
 
     def _async_batch(self, input: Any, is_pretokenized: bool, adds: bool, kind: str) -> Any:
         is_pretokenized, adds = flag(is_pretokenized, "is_pretokenized"), flag(adds, "add_special_tokens")
-        given = [batch_input(each, is_pretokenized) for each in items(input)]
+        given = [owned_input(each, is_pretokenized) for each in items(input)]
         return _in_background(lambda: self._encoded(given, is_pretokenized, adds, kind))
 
     def async_decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> Any:
@@ -468,8 +471,10 @@ class Tokenizer:
                 return built.decode_batch(rows, skip_special_tokens=skips)
             except Unproven:
                 pass
-        replica = self._replica(state, self._settings(False, True), "decoding with these components")
-        found: list[str] = replica.decode_batch(rows, skip_special_tokens=skips)
+        why = "decoding with these components"
+        found: list[str] = self._on_replica(
+            state, self._settings(False, True), why, lambda replica: replica.decode_batch(rows, skip_special_tokens=skips)
+        )
         return found
 
     # ── vocabulary ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -519,8 +524,9 @@ class Tokenizer:
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Number of tokens that the post-processor adds to a text or a pair."""
+        is_pair = flag(is_pair, "is_pair")
         processor = self._state.stage("post_processor")
-        return 0 if processor is None else processor.num_special_tokens_to_add(flag(is_pair, "is_pair"))
+        return 0 if processor is None else processor.num_special_tokens_to_add(is_pair)
 
     # ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -720,6 +726,10 @@ class Tokenizer:
         state = self._state
         model = state.model_object()
         chosen = model.get_trainer() if trainer is None else trainer
+        name = type(chosen).__name__
+        needed = {"BpeTrainer": "BPE"}.get(name, name.removesuffix("Trainer"))
+        if model.options["type"] != needed:
+            raise Exception(f"{name} can only train a {needed}")
         stages = {kind: state.stage_json(kind) for kind in ("normalizer", "pre_tokenizer")}
         trained, special = chosen.learn(texts, stages, list(self.get_added_tokens_decoder().values()))
         with self._lock:

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["batch_input", "flag", "id_list", "items", "one_input", "string", "u32", "usize", "words"]
+__all__ = ["batch_input", "flag", "id_list", "items", "one_input", "owned_input", "string", "u32", "usize", "words"]
 
 MAX_U32 = (1 << 32) - 1
 MAX_USIZE = (1 << 64) - 1
@@ -17,6 +17,7 @@ MAX_USIZE = (1 << 64) - 1
 TEXT = "TextInputSequence must be str"
 TEXTS = "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
 WORDS = "PreTokenizedInputSequence must be Union[List[str], Tuple[str]]"
+OWN_WORDS = "PreTokenizedInputSequence must be List[str] | Tuple[str] | np.ndarray[U] | np.ndarray[object[str]]"
 ALL_WORDS = (
     "PreTokenizedEncodeInput must be Union[PreTokenizedInputSequence, "
     "Tuple[PreTokenizedInputSequence, PreTokenizedInputSequence]]"
@@ -82,6 +83,27 @@ def batch_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
         if first is not None and second is not None:
             return first, second
     raise TypeError(ALL_WORDS)
+
+
+def owned_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
+    """As `batch_input`, for calls in the background, which tell pairs in another way: every list of two is one.
+
+    Raises:
+        TypeError: neither a text nor a pair.
+    """
+    is_two = isinstance(value, list | tuple) and len(value) == 2
+    if is_pretokenized:
+        found = [words(each) for each in value] if is_two else [words(value), []]
+        if found[0] is None or found[1] is None or (is_two and any(isinstance(each, str) for each in value)):
+            raise TypeError(OWN_WORDS)
+        return found[0], found[1] if is_two else None
+    if is_two and (isinstance(value, tuple) or all(isinstance(each, str) for each in value)):
+        if not all(map(_is_text, value)):
+            raise TypeError(f"'{type(value[0]).__name__}' object is not an instance of 'str'")
+        return value[0], value[1]
+    if not _is_text(value):
+        raise TypeError(f"'{type(value).__name__}' object is not an instance of 'str'")
+    return value, None
 
 
 def _pair(value: Any) -> tuple[Any, Any] | None:

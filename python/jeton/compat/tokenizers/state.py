@@ -31,6 +31,7 @@ __all__ = ["KINDS", "Added", "Built", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
+MEMBERS = ("vocab", "merges")
 NO_VOCAB = (b"{}", b"[]")
 
 
@@ -90,10 +91,14 @@ class Built(Engine):
     @cached_property
     def spellings(self) -> Spellings:
         """Id -> the token that Hugging Face shows."""
-        known = Spellings(self.tok.id_to_token)
+        known = Spellings(self._spelling)
         known.update({id: token.content for id, token in self.state.added.items()})
         known.update(self.normalized_contents)
         return known
+
+    def _spelling(self, id: int) -> str:
+        """Spelling of an entry; empty for an id that only the template has, which names it."""
+        return "" if self.core.content(id) is None else self.tok.id_to_token(id)
 
     @cached_property
     def shown_ids(self) -> frozenset[int]:
@@ -158,7 +163,7 @@ class State:
     """
 
     __slots__ = (
-        "_built", "_ids", "_members", "_model_version", "_size", "_spelled", "_tok", "_watched", "added", "error", "model", "objects",
+        "_built", "_ids", "_members", "_model_version", "_replica", "_size", "_spelled", "_tok", "_watched", "added", "error", "model", "objects",
         "options", "stages",
     )  # fmt: skip
 
@@ -175,6 +180,7 @@ class State:
         self._model_version: Any = None  # of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
+        self._replica: Any = None
         self._watched: tuple[tuple[Any, Any], ...] = ()
         self.error: JetonError | None = None
 
@@ -201,7 +207,9 @@ class State:
         state.stages = {kind: top.get(kind) for kind in KINDS}
         state._add([Added.of_json(token) for token in top.get("added_tokens") or ()])
         state._members = state._written
-        state._build()
+        if state._build() is None:
+            own = json.loads(data)["model"]
+            state._members = lambda: tuple(_dumps(own[name]).encode() if name in own else None for name in MEMBERS)
         return state, top
 
     @classmethod
@@ -345,7 +353,7 @@ class State:
     def stage_json(self, kind: str) -> Any:
         """JSON of a component."""
         part = self.objects.get(kind)
-        return self.stages[kind] if part is None else part.state
+        return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
@@ -402,6 +410,27 @@ class State:
             **{kind: self.written(kind) for kind in KINDS},
             "model": self.model_object().state,
         }
+
+    def replica(self, extension: Any, *, is_new: bool) -> Any:
+        """A tokenizer of the original in this state, whose settings the caller may change.
+
+        Args:
+            extension: the original's module.
+            is_new: whether the last one may be in use.
+        """
+        if is_new:
+            return self._original(extension)
+        versions = tuple(part.version for part in (self.model, *self.objects.values()) if part is not None)
+        if self._replica is None or self._replica[0] != versions:
+            self._replica = versions, self._original(extension)
+        return self._replica[1]
+
+    def _original(self, extension: Any) -> Any:
+        made = extension.Tokenizer.from_str(self.to_json({}, without_custom=True))
+        for kind, part in self.objects.items():
+            if part is not None and part.is_custom:
+                setattr(made, kind, part.original())
+        return made
 
     # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
