@@ -189,6 +189,8 @@ class Bpe:
         fuse_unk: adjacent unknown characters are one token.
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
+        drop_unknown: without `unk_token`, characters that are not in the vocabulary are left out, as in HF, and raise no
+            error. Drop-ins alone set it.
     """
 
     type: ClassVar = "BPE"
@@ -201,6 +203,7 @@ class Bpe:
     fuse_unk: bool = False
     byte_fallback: bool = False
     continuing_subword_prefix: str | None = None
+    drop_unknown: bool = False
 
 
 @record(frozen=True)
@@ -369,6 +372,7 @@ _TYPES: dict[str, Any] = {
     "unk_token": str | None,
     "fuse_unk": bool,
     "byte_fallback": bool,
+    "drop_unknown": bool,
     "continuing_subword_prefix": str | None,
     "single_precision": bool,
     "max_chars_per_word": int,
@@ -457,8 +461,11 @@ class Definition:
 
     def to_json(self) -> dict[str, Any]:
         """Everything that can change ids or decoded bytes, as one JSON object."""
+        model = {"type": self.model.type, **vars(self.model)}
+        if not model.get("drop_unknown", True):  # absent where it is False, so that fingerprints stay
+            del model["drop_unknown"]
         return {
-            "model": ordered({"type": self.model.type, **vars(self.model)}),
+            "model": ordered(model),
             "normalizer": ordered(self.normalizer),
             "pretokenizer": ordered(self.pretokenizer),
             "decoder": ordered(self.decoder),
@@ -534,7 +541,7 @@ class Definition:
                 is not in the vocabulary.
         """
         core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
-        template = self.template or {}
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF checks nothing
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

@@ -28,20 +28,30 @@ from ..tokens.added import (
 )
 from ..tokens.kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..util.record import replace
-from .hf_parts import NORMALIZERS, read_parts, write_parts
+from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from ..definition import Model
-    from .hf_parts import PipelineJson
 
     JSON = dict[str, Any]
+    _T = TypeVar("_T")
 
-__all__ = ["from_bytes", "read", "read_with_facts", "render", "to_bytes", "write"]
+__all__ = [
+    "from_bytes",
+    "read",
+    "read_parsed",
+    "read_with_facts",
+    "render",
+    "stages_of",
+    "to_bytes",
+    "write",
+    "written_members",
+]
 
 FORMAT = "tokenizer.json"
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -297,11 +307,49 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
-    try:
+
+    def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
         top = json.loads(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)
+
+    return _reported(facts, source)
+
+
+def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, drops_unknown: bool = False) -> Tokenizer:
+    """As `read`, from the parsed content.
+
+    Args:
+        top: the file, without the vocabulary and the merges of its model.
+        spelled: these.
+        source: name of the file in errors.
+        drops_unknown: BPE without an unknown token leaves out unknown characters, as HF does.
+    """
+    return _reported(lambda: _read(top, spelled, drops_unknown=drops_unknown), source)
+
+
+def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
+    """Fields of a `Definition` for the stages of a file whose model has no end-of-word suffix, and ``is_byte_level``."""
+    return read_parts(top, byte_level_model=byte_level_model, suffix="")
+
+
+def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
+    """Returns ``model.vocab`` and ``model.merges`` as HF writes them, as JSON; None for a model without merges."""
+    if isinstance(tok.definition.model, Unigram):  # `render` writes numbers that HF's parser reads as the same scores
+        pieces, _ = tok._core.pieces_json(None) or ("[]", True)
+        names = [piece for piece, _ in json.loads(pieces)]
+        return _dumps(list(zip(names, tok._core.scores(), strict=False))).encode(), None
+    parts = PipelineJson(None, None, None, None, _free_mark(tok), {})
+    spelling: dict[str, Any] = {"byte_alphabet": tok.definition.is_byte_level, "end_of_word": parts.mark}
+    _, members = _write_model(tok, parts, spelling, implied=True)
+    return members["vocab"], members.get("merges")
+
+
+def _reported(read: Callable[[], _T], source: str) -> _T:
+    """Calls a function, and adds the name of the file and the place in it to errors."""
+    try:
+        return read()
     except UnsupportedFeatureError as error:
         raise UnsupportedFeatureError(
             f"{source}: {error.marked}", format=FORMAT, place=error.place, feature=error.feature
@@ -329,7 +377,7 @@ _PLACES = {  # stage → JSON path
 }
 
 
-def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
+def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = False) -> Tokenizer:
     model = top.get("model")
     if not isinstance(model, dict):
         raise FormatError("there is no model, so this is no tokenizer.json", place="$.model")
@@ -341,6 +389,8 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added, entries = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
+    if drops_unknown and isinstance(definition.model, Bpe) and definition.model.unk_token is None:
+        definition = replace(definition, model=replace(definition.model, drop_unknown=True))
     follow = any(token.special and id >= len(spelled) and spelled.id(token.content) is None for id, token in added)
     definition = replace(
         definition,
