@@ -108,7 +108,12 @@ class Call:
 
     def _made(self, name: str) -> list[list[Any]]:
         if name in _NAMES:
-            if name == "type_ids" and not self.kind and self.pairs and not self.built.state.stage_json("post_processor"):
+            if (
+                name == "type_ids"
+                and not self.kind
+                and self.pairs
+                and not self.built.state.stage_json("post_processor")
+            ):
                 return [[0] * self.length(row) for row in range(len(self.texts))]
             return self.rows.lists(_NAMES[name])
         if name == "offsets":
@@ -358,7 +363,6 @@ def columns_of(state: bytes) -> Encoding:
     made = Encoding()
     made.__setstate__(state)
     return made
-
 
 
 def _permission(splits_special: bool) -> Any:

@@ -22,7 +22,7 @@ from .calls import Call, TextCall, columns_of
 from .encoding import Encoding, merged
 from .inputs import batch_input, flag, id_list, items, known_options, one_input, owned_input, string, u32, usize
 from .parts import BASES, Part
-from .serialization import padding_json, padding_of_json, pretty, truncation_json, truncation_of_json
+from .serialization import padding_json, padding_of_json, pretty, shown_settings, truncation_json, truncation_of_json
 from .state import Added, State
 from .values import shown
 
@@ -193,8 +193,8 @@ class Tokenizer:
         return self._shown(most=6, longest=100)
 
     def _shown(self, **limits: Any) -> str:
-        truncation, padding = truncation_json(self._truncation), padding_json(self._padding)
-        return shown(self._state.shown_facts(truncation, padding), "Tokenizer", **limits)
+        settings = shown_settings(self._truncation, self._padding)
+        return shown(self._state.shown_facts(*settings), "Tokenizer", **limits)
 
     def __getstate__(self) -> bytes:
         return self._json().encode()
@@ -442,7 +442,7 @@ class Tokenizer:
         if skip_special_tokens is not True and skip_special_tokens is not False:
             skip_special_tokens = flag(skip_special_tokens, "skip_special_tokens")
         built = self._state.current()
-        if built is not None and type(ids) is list:
+        if built is not None and type(ids) is list and not (skip_special_tokens and built.kept_ids):
             try:
                 return built.core.decode_text(ids, skip_special_tokens)
             except (JetonError, TypeError, OverflowError):
@@ -454,7 +454,7 @@ class Tokenizer:
         skip_special_tokens = flag(skip_special_tokens, "skip_special_tokens")
         rows = items(sequences)
         built = self._state.current()
-        if built is not None and set(map(type, rows)) <= {list}:
+        if built is not None and set(map(type, rows)) <= {list} and not (skip_special_tokens and built.kept_ids):
             try:
                 return built.decode_batch(rows, skip_special_tokens=skip_special_tokens)
             except Unproven:
@@ -468,12 +468,16 @@ class Tokenizer:
             known = built.core.content
             rows = [[id for id in row if id < built.core.vocab_size and known(id) is not None] for row in rows]
             try:
-                return built.decode_batch(rows, skip_special_tokens=skips)
+                if not skips or built.kept_ids.isdisjoint(id for row in rows for id in row):
+                    return built.decode_batch(rows, skip_special_tokens=skips)
             except Unproven:
                 pass
         why = "decoding with these components"
         found: list[str] = self._on_replica(
-            state, self._settings(False, True), why, lambda replica: replica.decode_batch(rows, skip_special_tokens=skips)
+            state,
+            self._settings(False, True),
+            why,
+            lambda replica: replica.decode_batch(rows, skip_special_tokens=skips),
         )
         return found
 
@@ -562,7 +566,9 @@ class Tokenizer:
             if name == "stride":
                 chosen[name] = usize(value)
             elif string(value, name) not in (_STRATEGIES if name == "strategy" else _DIRECTIONS):
-                several = "`longest_first`, `only_first`, or `only_second`" if name == "strategy" else "`left` or `right`."
+                several = (
+                    "`longest_first`, `only_first`, or `only_second`" if name == "strategy" else "`left` or `right`."
+                )
                 raise ValueError(f"Unknown `{name}`: `{value}`. Use one of {several}")
             else:
                 chosen[name] = value
@@ -867,4 +873,3 @@ def report_missing_attributes() -> None:
     """Records names that tokenizers do not have, for `jeton.compat.run`."""
     report.missing_attributes(Tokenizer, "tokenizers.Tokenizer")
     report.missing_attributes(Encoding, "tokenizers.Encoding")
-

@@ -24,6 +24,7 @@ __all__ = ["extension", "extension_or_none", "module", "package", "part"]
 NAME = "_jeton_original_tokenizers"
 _lock = ForkLock()
 
+
 def _folder() -> Path | None:
     """The folder of the installed package."""
     shims = str(Path(__file__).parent.parent / "shims")

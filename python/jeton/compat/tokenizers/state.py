@@ -96,6 +96,12 @@ class Built(Engine):
         known.update(self.normalized_contents)
         return known
 
+    @cached_property
+    def kept_ids(self) -> frozenset[int]:
+        """Special tokens that decoding never leaves out: the original compares their normalized content."""
+        added = self.state.added
+        return frozenset(id for id in self.normalized_contents if added[id].special)
+
     def _spelling(self, id: int) -> str:
         """Spelling of an entry; empty for an id that only the template has, which names it."""
         return "" if self.core.content(id) is None else self.tok.id_to_token(id)
@@ -331,8 +337,9 @@ class State:
         """The object of a component, the same one for each call; None if there is none."""
         if kind not in self.objects:
             state = self.stages[kind]
-            self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            self._watch()
+            part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
+            if part is not None:  # the others may have changed since they were recorded
+                self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
     def model_object(self) -> Any:
@@ -341,7 +348,7 @@ class State:
             members = self._members
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version
-            self._watch()
+            self._watched = (*self._watched, (self.model, self.model.version))
         return self.model
 
     def _named_options(self) -> dict[str, Any]:
@@ -356,6 +363,7 @@ class State:
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
+        """Records the versions of all components that callers have seen, for the build that follows."""
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
