@@ -63,7 +63,7 @@ PreTokenizedEncodeInput = (
 InputSequence = TextInputSequence | PreTokenizedInputSequence
 EncodeInput = TextEncodeInput | PreTokenizedEncodeInput
 
-# Names that the original package alone has: its Python tokenizers, and strings that components written in Python change.
+# Names that the original package alone has: strings that components written in Python change.
 _ORIGINAL = {"NormalizedString", "PreTokenizedString"}
 _IMPLEMENTATIONS = {
     "BertWordPieceTokenizer",

@@ -132,7 +132,7 @@ class Call:
         texts = [*self.texts, *(self.pairs or ())]
         return all(each.isascii() if isinstance(each, str) else all(map(str.isascii, each)) for each in texts)
 
-    def _again(self, **columns: bool) -> Rows:
+    def _again(self, **columns: Any) -> Rows:
         """Encodes again, with the rows padded as those of the call."""
         settings = self.settings
         if settings["padding"] is not None and self._rows is not None:
@@ -284,6 +284,7 @@ class TextCall(Call):
         self._ids = ids
 
     def length(self, row: int) -> int:
+        """Number of ids."""
         return len(self._ids)
 
     def _known(self, ids: list[int], row: int) -> list[int]:
@@ -293,6 +294,7 @@ class TextCall(Call):
         return tokens
 
     def may_overflow(self, row: int) -> bool:
+        """False: nothing is truncated."""
         return False
 
     def _ranges(self, row: int) -> dict[int, tuple[int, int]]:
@@ -334,9 +336,10 @@ class _Overflow(Call):
     __slots__ = ()
 
     def may_overflow(self, row: int) -> bool:
+        """False: pieces have no pieces."""
         return False
 
-    def _again(self, **columns: bool) -> Rows:
+    def _again(self, **columns: Any) -> Rows:
         return self.built.encode(self.texts, self.pairs, overflow=True, **self.settings, **columns)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:

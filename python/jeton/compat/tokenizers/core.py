@@ -119,7 +119,8 @@ class Tokenizer:
         """Reads the content of a `tokenizer.json`.
 
         Examples:
-            >>> Tokenizer.from_str('{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}').encode("a").ids
+            >>> tok = Tokenizer.from_str('{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}')
+            >>> tok.encode("a").ids
             [0]
         """
         if not isinstance(json, str):
@@ -156,9 +157,8 @@ class Tokenizer:
         """Reads the `tokenizer.json` of a repository on the Hugging Face Hub, by ``huggingface_hub``."""
         from huggingface_hub import hf_hub_download
 
-        options = {} if token is None else {"token": token}
         return Tokenizer.from_file(
-            hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, **options)
+            hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
         )
 
     def to_str(self, pretty: bool = False) -> str:
@@ -561,7 +561,8 @@ class Tokenizer:
             options: ``stride``, ``strategy`` ("longest_first", "only_first", "only_second"), ``direction`` ("right",
                 "left").
         """
-        chosen = {"max_length": usize(max_length), "stride": 0, "strategy": "longest_first", "direction": "right"}
+        chosen: dict[str, Any] = {"max_length": usize(max_length), "stride": 0}
+        chosen |= {"strategy": "longest_first", "direction": "right"}
         for name, value in known_options(options, ("stride", "strategy", "direction")).items():
             if name == "stride":
                 chosen[name] = usize(value)

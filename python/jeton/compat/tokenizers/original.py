@@ -133,7 +133,7 @@ def part(kind: str, state: Any) -> Any:
         state: its JSON.
     """
     model = state if kind == "model" else {"type": "BPE", "vocab": {}, "merges": []}
-    top = {"version": "1.0", "added_tokens": [], "model": model}
+    top: dict[str, Any] = {"version": "1.0", "added_tokens": [], "model": model}
     if kind != "model":
         top[kind] = state
     made = extension(f"{kind} {state.get('type')}").Tokenizer.from_str(json.dumps(top))

@@ -31,7 +31,6 @@ __all__ = ["KINDS", "Added", "Built", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
-MEMBERS = ("vocab", "merges")
 NO_VOCAB = (b"{}", b"[]")
 
 
@@ -140,7 +139,7 @@ def _frame(items: Any) -> Frame | None:
     if len(texts) != 1 or items[texts[0]].text != 0:
         return None
     sides = [[item.type_id for item in side for _ in item.ids] for side in (items[: texts[0]], items[texts[0] + 1 :])]
-    return Frame(*sides, items[texts[0]].type_id)
+    return Frame(sides[0], sides[1], items[texts[0]].type_id)
 
 
 def _template_names(processor: Any) -> Iterable[tuple[int, str]]:
@@ -169,9 +168,22 @@ class State:
     """
 
     __slots__ = (
-        "_built", "_ids", "_members", "_model_version", "_replica", "_size", "_spelled", "_tok", "_watched", "added", "error", "model", "objects",
-        "options", "stages",
-    )  # fmt: skip
+        "_built",
+        "_ids",
+        "_members",
+        "_model_version",
+        "_replica",
+        "_size",
+        "_spelled",
+        "_tok",
+        "_watched",
+        "added",
+        "error",
+        "model",
+        "objects",
+        "options",
+        "stages",
+    )
 
     def __init__(self, options: dict[str, Any], members: Callable[[], Members]) -> None:
         self.options = options
@@ -215,7 +227,7 @@ class State:
         state._members = state._written
         if state._build() is None:
             own = json.loads(data)["model"]
-            state._members = lambda: tuple(_dumps(own[name]).encode() if name in own else None for name in MEMBERS)
+            state._members = lambda: _members_of(own)
         return state, top
 
     @classmethod
@@ -290,7 +302,7 @@ class State:
         """The vocabulary of the model, as its file spells it."""
         if self._spelled is None:
             vocab, merges = self.members()
-            facts = json.dumps({name: value for name, value in self.model_options.items()})[:-1].encode()
+            facts = json.dumps(dict(self.model_options))[:-1].encode()
             text = b'{"model":' + facts + b',"vocab":' + vocab + (b',"merges":' + merges if merges else b"") + b"}}"
             _, self._spelled = SpelledVocabulary.from_tokenizer_json(text)
         return self._spelled
@@ -526,6 +538,11 @@ class State:
 
 def _flags(token: Any) -> Iterable[Any]:
     return (getattr(token, name) for name in Added._fields)
+
+
+def _members_of(model: dict[str, Any]) -> Members:
+    merges = model.get("merges")
+    return _dumps(model["vocab"]).encode(), None if merges is None else _dumps(merges).encode()
 
 
 def _unused() -> Members:
