@@ -293,9 +293,7 @@ class Generator:
                 Call(f"{single}({at})", lambda lib, encoding: getattr(encoding, single)(at)),
                 Call(
                     f"pad({length}, {side})",
-                    changed(
-                        lambda encoding: encoding.pad(length, **{"direction": side, "pad_id": 9, "pad_token": "p"})
-                    ),
+                    changed(lambda encoding: encoding.pad(length, direction=side, pad_id=9)),
                 ),
                 Call(
                     f"truncate({length}, {stride}, {side})",
@@ -528,8 +526,8 @@ class Generator:
         name = self.rng.choice(
             [
                 "encode", "encode_batch", "encode_batch_fast", "decode", "decode_batch", "token_to_id", "id_to_token",
-                "add_tokens", "add_special_tokens", "enable_truncation", "get_vocab", "get_vocab_size", "to_str", "train",
-                "num_special_tokens_to_add", "post_process", "from_str", "from_buffer", "from_file", "normalizer",
+                "add_tokens", "add_special_tokens", "enable_truncation", "get_vocab", "get_vocab_size", "to_str",
+                "train", "num_special_tokens_to_add", "post_process", "from_str", "from_buffer", "from_file", "normalizer",
                 "encode_special_tokens", "model",
             ]
         )  # fmt: skip
@@ -680,7 +678,8 @@ def main() -> int:
         if line.startswith("fell back")
     )
     print(
-        f"{counts.total():,} calls: {counts[True]:,} equal, {counts[False]:,} different; {by_original:,} used the original"
+        f"{counts.total():,} calls: {counts[True]:,} equal, {counts[False]:,} different; "
+        f"{by_original:,} used the original"
     )
     return DIFFERENT if counts[False] else 0
 

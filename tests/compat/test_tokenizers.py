@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import jeton.compat.tokenizers as ours
-from jeton.errors import UnsupportedFeatureError
 from jeton.compat import report
 from jeton.compat.tokenizers import original
+from jeton.errors import UnsupportedFeatureError
 
 theirs = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
 
@@ -189,7 +189,7 @@ def test_the_state_of_the_original_loads() -> None:
 def test_exceptions_have_the_same_class(call: Any) -> None:
     raised = []
     for library in (theirs, ours):
-        with pytest.raises(Exception) as caught:  # noqa: PT011 - any
+        with pytest.raises(Exception) as caught:
             call(library, word_level(library))
         raised.append(caught.type)
     assert raised[1] is raised[0]

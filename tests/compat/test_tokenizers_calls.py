@@ -17,6 +17,8 @@ DATA = os.environ.get("JETON_TEST_DATA")
 
 @pytest.mark.parametrize("seed", range(2))
 def test_generated_calls(seed: int) -> None:
-    folder = Path(DATA) / "vocabs" if DATA and amount(1, default=0) else None  # loading files takes the original seconds
+    folder = (
+        Path(DATA) / "vocabs" if DATA and amount(1, default=0) else None
+    )  # loading files takes the original seconds
     found = [each for each in differences(amount(1_500, default=150), 100 + seed, folder) if each is not None]
     assert not found, "\n".join(map(str, found))

@@ -20,8 +20,9 @@ from typing import Any
 from .. import report
 from . import decoders, implementations, models, normalizers, pre_tokenizers, processors, tools, trainers
 from .added_token import AddedToken, Regex
-from .core import Token, Tokenizer
+from .core import Tokenizer
 from .encoding import Encoding
+from .token import Token
 
 __all__ = [
     "AddedToken",

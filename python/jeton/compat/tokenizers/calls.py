@@ -92,6 +92,8 @@ class Call:
         if found is None:
             if name == "tokens":
                 return self._tokens(row)
+            if name == "offsets" and self.kind and not self.built.untrimmed_ids.isdisjoint(self.column("ids", row)):
+                return list(self._original(row)[name])
             try:
                 found = self._cache[name] = self._made(name)
             except Unproven:
@@ -121,12 +123,31 @@ class Call:
                 return [[(0, 0)] * self.length(row) for row in range(len(self.texts))]
             if self.kind == "byte" and not self._is_ascii():
                 raise Unproven("offsets in bytes")
+            if self.built.drops_text:
+                return self._offsets_by_text()
             rows = self._again(offsets=True)
             return rows.lists("offset_mapping")
         if not self.kind:  # words
             return [[None] * self.length(row) for row in range(len(self.texts))]
         rows = self._again(words=True)
         return [rows.word_ids(row) for row in range(len(self.texts))]
+
+    def _offsets_by_text(self) -> list[list[Any]]:
+        """Offsets by the slow path: those of a text that the model drops parts of follow from it alone."""
+        settings = self.settings
+        is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
+        if not is_plain or self.built._shares_spaces or not self._is_ascii():
+            raise Unproven("offsets of texts that the model drops parts of")
+        pairs = self.pairs or [None] * len(self.texts)
+        special = _permission(settings["splits_special"])
+        tokenize = self.built.core.tokenize
+        try:
+            return [
+                tokenize(text, special, pair=pair, template=settings["add_special_tokens"])[0][4]
+                for text, pair in zip(self.texts, pairs, strict=True)
+            ]
+        except JetonError as error:
+            raise Unproven(type(error).__name__) from None
 
     def _is_ascii(self) -> bool:
         texts = [*self.texts, *(self.pairs or ())]
@@ -319,6 +340,8 @@ class TextCall(Call):
             return [[1] * before + [0] * size + [1] * after]
         if self.built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
+        if name == "offsets" and self.built.drops_text:
+            return self._offsets_by_text()
         own = memoryview(array("I", self._ids[before : before + size])).cast("B")
         try:
             values = self.built.core.known_spans(self.texts[0], own, "all", 2 if name == "offsets" else 3)

@@ -26,46 +26,11 @@ from .serialization import padding_json, padding_of_json, pretty, shown_settings
 from .state import Added, State
 from .values import shown
 
-__all__ = ["Token", "Tokenizer", "report_missing_attributes"]
+__all__ = ["Tokenizer", "report_missing_attributes"]
 
 _DIRECTIONS = ("left", "right")
 _STRATEGIES = ("longest_first", "only_first", "only_second")
 LONG_TEXT = 1 << 16  # characters from which a text is encoded on several threads
-
-
-class Token:
-    """A token of a model: id, value and offsets. Immutable.
-
-    Examples:
-        >>> Token(7, "low", (0, 3)).as_tuple()
-        (7, 'low', (0, 3))
-    """
-
-    __slots__ = ("_id", "_offsets", "_value")
-
-    def __init__(self, id: int, value: str, offsets: tuple[int, int]) -> None:
-        self._id, self._value = u32(id), string(value, "value")
-        start, end = offsets
-        self._offsets = usize(start), usize(end)
-
-    @property
-    def id(self) -> int:
-        """The id."""
-        return self._id
-
-    @property
-    def value(self) -> str:
-        """The spelling."""
-        return self._value
-
-    @property
-    def offsets(self) -> tuple[int, int]:
-        """Range of bytes."""
-        return self._offsets
-
-    def as_tuple(self) -> tuple[int, str, tuple[int, int]]:
-        """Id, value and offsets."""
-        return self._id, self._value, self._offsets
 
 
 class Tokenizer:
@@ -677,8 +642,8 @@ class Tokenizer:
     ) -> Encoding:
         """Truncates encodings, applies the post-processor, and pads."""
         adds = flag(add_special_tokens, "add_special_tokens")
-        for each in (encoding, pair):
-            if each is not None and not isinstance(each, Encoding):
+        for each in (encoding,) if pair is None else (encoding, pair):
+            if not isinstance(each, Encoding):
                 raise TypeError(f"argument 'encoding': '{type(each).__name__}' object is not an instance of 'Encoding'")
         texts = [each._copy() for each in (encoding, pair) if each is not None]
         if self._truncation is not None:

@@ -96,6 +96,22 @@ class Built(Engine):
         return known
 
     @cached_property
+    def untrimmed_ids(self) -> frozenset[int]:
+        """Unigram's unknown token where offsets are trimmed: the original trims those of the text that it shows."""
+        trims = (self.tok.definition.template or {}).get("trim_offsets")
+        return self.shown_ids - self.state.added.keys() if trims else frozenset()
+
+    @cached_property
+    def drops_text(self) -> bool:
+        """True if the model leaves out characters that it does not know, and so shifts offsets."""
+        model, core = self.tok.definition.model, self.core
+        if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
+            return False
+        if model.level == "byte":
+            return any(core.find(bytes([byte]), False) is None for byte in range(256))
+        return not model.byte_fallback or any(core.find(b"<0x%02X>" % byte, False) is None for byte in range(256))
+
+    @cached_property
     def kept_ids(self) -> frozenset[int]:
         """Special tokens that decoding never leaves out: the original compares their normalized content."""
         added = self.state.added
@@ -460,7 +476,7 @@ class State:
         Raises:
             Exception: the model has no token for a part of it.
         """
-        from .core import Token
+        from .token import Token
 
         built = self.current()
         if built is None:

@@ -52,9 +52,7 @@ class DecodeStream:
         Raises:
             Exception: the text of all ids does not begin with that of the ids before.
         """
-        from .core import Tokenizer
-
-        if not isinstance(tokenizer, Tokenizer):
+        if not hasattr(tokenizer, "_splits_special"):  # no `Tokenizer`, whose module imports this one
             raise TypeError(
                 f"argument 'tokenizer': '{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'"
             )
