@@ -62,7 +62,8 @@ class DecodeStream:
             if not prefix.endswith(_INCOMPLETE):
                 self._prefix, self._prefix_index = prefix, len(self._ids)
         self._ids = [*self._ids, *given]
-        text, prefix = tokenizer.decode(self._ids, self._skips), self._prefix
+        prefix = self._prefix
+        text: str = tokenizer.decode(self._ids, self._skips)
         if len(text.encode()) <= len(prefix.encode()) or text.endswith(_INCOMPLETE):
             return None
         if not text.startswith(prefix):
