@@ -527,7 +527,8 @@ class Generator:
             [
                 "encode", "encode_batch", "encode_batch_fast", "decode", "decode_batch", "token_to_id", "id_to_token",
                 "add_tokens", "add_special_tokens", "enable_truncation", "get_vocab", "get_vocab_size", "to_str",
-                "train", "num_special_tokens_to_add", "post_process", "from_str", "from_buffer", "from_file", "normalizer",
+                "train", "num_special_tokens_to_add", "post_process", "from_str", "from_buffer", "from_file",
+                "normalizer",
                 "encode_special_tokens", "model",
             ]
         )  # fmt: skip

@@ -13,7 +13,6 @@ Source: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`add_tokens`), to
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -469,30 +468,6 @@ class State:
         return made
 
     # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def tokens_of(self, pretoken: str) -> list[Any]:
-        """The tokens of a text that the model gets as it is, for `Model.tokenize`.
-
-        Raises:
-            Exception: the model has no token for a part of it.
-        """
-        from .token import Token
-
-        built = self.current()
-        if built is None:
-            raise Exception(str(self.error))
-        try:
-            ids = built.core.encode(pretoken, None)
-            own = memoryview(array("I", ids)).cast("B")
-            flat = built.core.known_spans(pretoken, own, None, 0).cast("q").tolist()
-            texts = iter(built.core.token_texts(pretoken, list(built.shown_ids), None))
-        except JetonError as error:
-            raise Exception(str(error)) from None
-        shown, spellings = built.shown_ids, built.spellings
-        return [
-            Token(id, next(texts) if id in shown else spellings[id], (start, end))
-            for id, start, end in zip(ids, flat[::2], flat[1::2], strict=True)
-        ]
 
     def current(self) -> Built | None:
         """The engine; None if Jeton does not support the state, and `error` says why."""
