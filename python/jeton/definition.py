@@ -189,8 +189,8 @@ class Bpe:
         fuse_unk: adjacent unknown characters are one token.
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
-        drop_unknown: without `unk_token`, characters that are not in the vocabulary are left out, as in HF, and raise no
-            error. Drop-ins alone set it.
+        drop_unknown: leaves out characters that are not in the vocabulary, as HF does without `unk_token`, instead of
+            raising. Drop-ins alone set it.
     """
 
     type: ClassVar = "BPE"

@@ -330,7 +330,7 @@ def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, dro
 
 
 def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
-    """Fields of a `Definition` for the stages of a file whose model has no end-of-word suffix, and ``is_byte_level``."""
+    """The stages of a file as fields of a `Definition`, and ``is_byte_level``; the model has no end-of-word suffix."""
     return read_parts(top, byte_level_model=byte_level_model, suffix="")
 
 

@@ -20,8 +20,9 @@ from typing import Any
 from .. import report
 from . import decoders, implementations, models, normalizers, pre_tokenizers, processors, tools, trainers
 from .added_token import AddedToken, Regex
-from .core import Token, Tokenizer
+from .core import Tokenizer
 from .encoding import Encoding
+from .token import Token
 
 __all__ = [
     "AddedToken",
@@ -63,7 +64,7 @@ PreTokenizedEncodeInput = (
 InputSequence = TextInputSequence | PreTokenizedInputSequence
 EncodeInput = TextEncodeInput | PreTokenizedEncodeInput
 
-# Names that the original package alone has: its Python tokenizers, and strings that components written in Python change.
+# Names that the original package alone has: strings that components written in Python change.
 _ORIGINAL = {"NormalizedString", "PreTokenizedString"}
 _IMPLEMENTATIONS = {
     "BertWordPieceTokenizer",

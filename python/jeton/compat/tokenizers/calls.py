@@ -92,6 +92,8 @@ class Call:
         if found is None:
             if name == "tokens":
                 return self._tokens(row)
+            if name == "offsets" and self.kind and not self.built.untrimmed_ids.isdisjoint(self.column("ids", row)):
+                return list(self._original(row)[name])
             try:
                 found = self._cache[name] = self._made(name)
             except Unproven:
@@ -108,7 +110,12 @@ class Call:
 
     def _made(self, name: str) -> list[list[Any]]:
         if name in _NAMES:
-            if name == "type_ids" and not self.kind and self.pairs and not self.built.state.stage_json("post_processor"):
+            if (
+                name == "type_ids"
+                and not self.kind
+                and self.pairs
+                and not self.built.state.stage_json("post_processor")
+            ):
                 return [[0] * self.length(row) for row in range(len(self.texts))]
             return self.rows.lists(_NAMES[name])
         if name == "offsets":
@@ -116,6 +123,8 @@ class Call:
                 return [[(0, 0)] * self.length(row) for row in range(len(self.texts))]
             if self.kind == "byte" and not self._is_ascii():
                 raise Unproven("offsets in bytes")
+            if self.built.drops_text:
+                return self._offsets_by_text()
             rows = self._again(offsets=True)
             return rows.lists("offset_mapping")
         if not self.kind:  # words
@@ -123,11 +132,28 @@ class Call:
         rows = self._again(words=True)
         return [rows.word_ids(row) for row in range(len(self.texts))]
 
+    def _offsets_by_text(self) -> list[list[Any]]:
+        """Offsets by the slow path: those of a text that the model drops parts of follow from it alone."""
+        settings = self.settings
+        is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
+        if not is_plain or self.built._shares_spaces or not self._is_ascii():
+            raise Unproven("offsets of texts that the model drops parts of")
+        pairs = self.pairs or [None] * len(self.texts)
+        special = _permission(settings["splits_special"])
+        tokenize = self.built.core.tokenize
+        try:
+            return [
+                tokenize(text, special, pair=pair, template=settings["add_special_tokens"])[0][4]
+                for text, pair in zip(self.texts, pairs, strict=True)
+            ]
+        except JetonError as error:
+            raise Unproven(type(error).__name__) from None
+
     def _is_ascii(self) -> bool:
         texts = [*self.texts, *(self.pairs or ())]
         return all(each.isascii() if isinstance(each, str) else all(map(str.isascii, each)) for each in texts)
 
-    def _again(self, **columns: bool) -> Rows:
+    def _again(self, **columns: Any) -> Rows:
         """Encodes again, with the rows padded as those of the call."""
         settings = self.settings
         if settings["padding"] is not None and self._rows is not None:
@@ -279,6 +305,7 @@ class TextCall(Call):
         self._ids = ids
 
     def length(self, row: int) -> int:
+        """Number of ids."""
         return len(self._ids)
 
     def _known(self, ids: list[int], row: int) -> list[int]:
@@ -288,6 +315,7 @@ class TextCall(Call):
         return tokens
 
     def may_overflow(self, row: int) -> bool:
+        """False: nothing is truncated."""
         return False
 
     def _ranges(self, row: int) -> dict[int, tuple[int, int]]:
@@ -312,6 +340,8 @@ class TextCall(Call):
             return [[1] * before + [0] * size + [1] * after]
         if self.built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
+        if name == "offsets" and self.built.drops_text:
+            return self._offsets_by_text()
         own = memoryview(array("I", self._ids[before : before + size])).cast("B")
         try:
             values = self.built.core.known_spans(self.texts[0], own, "all", 2 if name == "offsets" else 3)
@@ -329,9 +359,10 @@ class _Overflow(Call):
     __slots__ = ()
 
     def may_overflow(self, row: int) -> bool:
+        """False: pieces have no pieces."""
         return False
 
-    def _again(self, **columns: bool) -> Rows:
+    def _again(self, **columns: Any) -> Rows:
         return self.built.encode(self.texts, self.pairs, overflow=True, **self.settings, **columns)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
@@ -358,7 +389,6 @@ def columns_of(state: bytes) -> Encoding:
     made = Encoding()
     made.__setstate__(state)
     return made
-
 
 
 def _permission(splits_special: bool) -> Any:

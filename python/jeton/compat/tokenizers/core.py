@@ -22,50 +22,15 @@ from .calls import Call, TextCall, columns_of
 from .encoding import Encoding, merged
 from .inputs import batch_input, flag, id_list, items, known_options, one_input, owned_input, string, u32, usize
 from .parts import BASES, Part
-from .serialization import padding_json, padding_of_json, pretty, truncation_json, truncation_of_json
+from .serialization import padding_json, padding_of_json, pretty, shown_settings, truncation_json, truncation_of_json
 from .state import Added, State
 from .values import shown
 
-__all__ = ["Token", "Tokenizer", "report_missing_attributes"]
+__all__ = ["Tokenizer", "report_missing_attributes"]
 
 _DIRECTIONS = ("left", "right")
 _STRATEGIES = ("longest_first", "only_first", "only_second")
 LONG_TEXT = 1 << 16  # characters from which a text is encoded on several threads
-
-
-class Token:
-    """A token of a model: id, value and offsets. Immutable.
-
-    Examples:
-        >>> Token(7, "low", (0, 3)).as_tuple()
-        (7, 'low', (0, 3))
-    """
-
-    __slots__ = ("_id", "_offsets", "_value")
-
-    def __init__(self, id: int, value: str, offsets: tuple[int, int]) -> None:
-        self._id, self._value = u32(id), string(value, "value")
-        start, end = offsets
-        self._offsets = usize(start), usize(end)
-
-    @property
-    def id(self) -> int:
-        """The id."""
-        return self._id
-
-    @property
-    def value(self) -> str:
-        """The spelling."""
-        return self._value
-
-    @property
-    def offsets(self) -> tuple[int, int]:
-        """Range of bytes."""
-        return self._offsets
-
-    def as_tuple(self) -> tuple[int, str, tuple[int, int]]:
-        """Id, value and offsets."""
-        return self._id, self._value, self._offsets
 
 
 class Tokenizer:
@@ -119,7 +84,8 @@ class Tokenizer:
         """Reads the content of a `tokenizer.json`.
 
         Examples:
-            >>> Tokenizer.from_str('{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}').encode("a").ids
+            >>> tok = Tokenizer.from_str('{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}')
+            >>> tok.encode("a").ids
             [0]
         """
         if not isinstance(json, str):
@@ -156,9 +122,8 @@ class Tokenizer:
         """Reads the `tokenizer.json` of a repository on the Hugging Face Hub, by ``huggingface_hub``."""
         from huggingface_hub import hf_hub_download
 
-        options = {} if token is None else {"token": token}
         return Tokenizer.from_file(
-            hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, **options)
+            hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
         )
 
     def to_str(self, pretty: bool = False) -> str:
@@ -193,8 +158,8 @@ class Tokenizer:
         return self._shown(most=6, longest=100)
 
     def _shown(self, **limits: Any) -> str:
-        truncation, padding = truncation_json(self._truncation), padding_json(self._padding)
-        return shown(self._state.shown_facts(truncation, padding), "Tokenizer", **limits)
+        settings = shown_settings(self._truncation, self._padding)
+        return shown(self._state.shown_facts(*settings), "Tokenizer", **limits)
 
     def __getstate__(self) -> bytes:
         return self._json().encode()
@@ -442,7 +407,7 @@ class Tokenizer:
         if skip_special_tokens is not True and skip_special_tokens is not False:
             skip_special_tokens = flag(skip_special_tokens, "skip_special_tokens")
         built = self._state.current()
-        if built is not None and type(ids) is list:
+        if built is not None and type(ids) is list and not (skip_special_tokens and built.kept_ids):
             try:
                 return built.core.decode_text(ids, skip_special_tokens)
             except (JetonError, TypeError, OverflowError):
@@ -454,7 +419,7 @@ class Tokenizer:
         skip_special_tokens = flag(skip_special_tokens, "skip_special_tokens")
         rows = items(sequences)
         built = self._state.current()
-        if built is not None and set(map(type, rows)) <= {list}:
+        if built is not None and set(map(type, rows)) <= {list} and not (skip_special_tokens and built.kept_ids):
             try:
                 return built.decode_batch(rows, skip_special_tokens=skip_special_tokens)
             except Unproven:
@@ -468,12 +433,16 @@ class Tokenizer:
             known = built.core.content
             rows = [[id for id in row if id < built.core.vocab_size and known(id) is not None] for row in rows]
             try:
-                return built.decode_batch(rows, skip_special_tokens=skips)
+                if not skips or built.kept_ids.isdisjoint(id for row in rows for id in row):
+                    return built.decode_batch(rows, skip_special_tokens=skips)
             except Unproven:
                 pass
         why = "decoding with these components"
         found: list[str] = self._on_replica(
-            state, self._settings(False, True), why, lambda replica: replica.decode_batch(rows, skip_special_tokens=skips)
+            state,
+            self._settings(False, True),
+            why,
+            lambda replica: replica.decode_batch(rows, skip_special_tokens=skips),
         )
         return found
 
@@ -557,12 +526,15 @@ class Tokenizer:
             options: ``stride``, ``strategy`` ("longest_first", "only_first", "only_second"), ``direction`` ("right",
                 "left").
         """
-        chosen = {"max_length": usize(max_length), "stride": 0, "strategy": "longest_first", "direction": "right"}
+        chosen: dict[str, Any] = {"max_length": usize(max_length), "stride": 0}
+        chosen |= {"strategy": "longest_first", "direction": "right"}
         for name, value in known_options(options, ("stride", "strategy", "direction")).items():
             if name == "stride":
                 chosen[name] = usize(value)
             elif string(value, name) not in (_STRATEGIES if name == "strategy" else _DIRECTIONS):
-                several = "`longest_first`, `only_first`, or `only_second`" if name == "strategy" else "`left` or `right`."
+                several = (
+                    "`longest_first`, `only_first`, or `only_second`" if name == "strategy" else "`left` or `right`."
+                )
                 raise ValueError(f"Unknown `{name}`: `{value}`. Use one of {several}")
             else:
                 chosen[name] = value
@@ -670,8 +642,8 @@ class Tokenizer:
     ) -> Encoding:
         """Truncates encodings, applies the post-processor, and pads."""
         adds = flag(add_special_tokens, "add_special_tokens")
-        for each in (encoding, pair):
-            if each is not None and not isinstance(each, Encoding):
+        for each in (encoding,) if pair is None else (encoding, pair):
+            if not isinstance(each, Encoding):
                 raise TypeError(f"argument 'encoding': '{type(each).__name__}' object is not an instance of 'Encoding'")
         texts = [each._copy() for each in (encoding, pair) if each is not None]
         if self._truncation is not None:
@@ -867,4 +839,3 @@ def report_missing_attributes() -> None:
     """Records names that tokenizers do not have, for `jeton.compat.run`."""
     report.missing_attributes(Tokenizer, "tokenizers.Tokenizer")
     report.missing_attributes(Encoding, "tokenizers.Encoding")
-

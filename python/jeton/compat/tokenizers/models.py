@@ -35,6 +35,7 @@ from .entries import (
     vocab_of,
 )
 from .parts import Cell, Option, Part
+from .token import Token
 from .values import flag, ignored, number, optional, shown, single, size, size_32, text, to_json, widened
 
 __all__ = ["BPE", "Model", "Unigram", "WordLevel", "WordPiece"]
@@ -140,8 +141,7 @@ class Model(Part):
         found = self._tokens(sequence)
         if found is None:
             found = [token.as_tuple() for token in self.original().tokenize(sequence)]
-        token = import_module(".core", __package__).Token  # which needs this module
-        return [token(*each) for each in found]
+        return [Token(*each) for each in found]
 
     def _tokens(self, sequence: str) -> list[tuple[int, str, tuple[int, int]]] | None:
         """(id, token, range in bytes) for each token of a text; None if Jeton does not support the model."""

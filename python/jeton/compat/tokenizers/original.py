@@ -24,6 +24,7 @@ __all__ = ["extension", "extension_or_none", "module", "package", "part"]
 NAME = "_jeton_original_tokenizers"
 _lock = ForkLock()
 
+
 def _folder() -> Path | None:
     """The folder of the installed package."""
     shims = str(Path(__file__).parent.parent / "shims")
@@ -132,7 +133,7 @@ def part(kind: str, state: Any) -> Any:
         state: its JSON.
     """
     model = state if kind == "model" else {"type": "BPE", "vocab": {}, "merges": []}
-    top = {"version": "1.0", "added_tokens": [], "model": model}
+    top: dict[str, Any] = {"version": "1.0", "added_tokens": [], "model": model}
     if kind != "model":
         top[kind] = state
     made = extension(f"{kind} {state.get('type')}").Tokenizer.from_str(json.dumps(top))

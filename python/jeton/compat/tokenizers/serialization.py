@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["padding_json", "padding_of_json", "pretty", "truncation_json", "truncation_of_json"]
+from .values import Named, Word
+
+__all__ = ["padding_json", "padding_of_json", "pretty", "shown_settings", "truncation_json", "truncation_of_json"]
 
 _STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
 _NAMES = {spelled: name for name, spelled in _STRATEGIES.items()}
+_NO_PADDING = {"pad_to_multiple_of": None, "pad_type_id": 0, "pad_token": "[PAD]"}
 _SIDES = {"Left": "left", "Right": "right"}
 
 
@@ -77,6 +80,23 @@ def padding_of_json(facts: Any) -> dict[str, Any] | None:
         "pad_type_id": facts["pad_type_id"],
         "direction": _SIDES[facts["direction"]],
     }
+
+
+def shown_settings(truncation: dict[str, Any] | None, padding: dict[str, Any] | None) -> tuple[Any, Any]:
+    """Truncation and padding as `repr` shows them.
+
+    Examples:
+        >>> shown_settings(None, {"length": 8, "direction": "left", "pad_id": 0})[1]["strategy"]
+        {'Fixed': 8}
+    """
+    written = [truncation_json(truncation), None if padding is None else padding_json({**_NO_PADDING, **padding})]
+    for each in filter(None, written):
+        each["direction"] = Word(each["direction"])
+        strategy = each["strategy"]
+        each["strategy"] = Word(strategy) if isinstance(strategy, str) else Named("Fixed", strategy)
+    names = ("TruncationParams", "PaddingParams")
+    named = [None if each is None else Named(name, each) for name, each in zip(names, written, strict=True)]
+    return named[0], named[1]
 
 
 def pretty(text: str) -> str:

@@ -13,7 +13,6 @@ Source: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`add_tokens`), to
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -31,7 +30,6 @@ __all__ = ["KINDS", "Added", "Built", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
-MEMBERS = ("vocab", "merges")
 NO_VOCAB = (b"{}", b"[]")
 
 
@@ -96,6 +94,28 @@ class Built(Engine):
         known.update(self.normalized_contents)
         return known
 
+    @cached_property
+    def untrimmed_ids(self) -> frozenset[int]:
+        """Unigram's unknown token where offsets are trimmed: the original trims those of the text that it shows."""
+        trims = (self.tok.definition.template or {}).get("trim_offsets")
+        return self.shown_ids - self.state.added.keys() if trims else frozenset()
+
+    @cached_property
+    def drops_text(self) -> bool:
+        """True if the model leaves out characters that it does not know, and so shifts offsets."""
+        model, core = self.tok.definition.model, self.core
+        if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
+            return False
+        if model.level == "byte":
+            return any(core.find(bytes([byte]), False) is None for byte in range(256))
+        return not model.byte_fallback or any(core.find(b"<0x%02X>" % byte, False) is None for byte in range(256))
+
+    @cached_property
+    def kept_ids(self) -> frozenset[int]:
+        """Special tokens that decoding never leaves out: the original compares their normalized content."""
+        added = self.state.added
+        return frozenset(id for id in self.normalized_contents if added[id].special)
+
     def _spelling(self, id: int) -> str:
         """Spelling of an entry; empty for an id that only the template has, which names it."""
         return "" if self.core.content(id) is None else self.tok.id_to_token(id)
@@ -134,7 +154,7 @@ def _frame(items: Any) -> Frame | None:
     if len(texts) != 1 or items[texts[0]].text != 0:
         return None
     sides = [[item.type_id for item in side for _ in item.ids] for side in (items[: texts[0]], items[texts[0] + 1 :])]
-    return Frame(*sides, items[texts[0]].type_id)
+    return Frame(sides[0], sides[1], items[texts[0]].type_id)
 
 
 def _template_names(processor: Any) -> Iterable[tuple[int, str]]:
@@ -163,9 +183,22 @@ class State:
     """
 
     __slots__ = (
-        "_built", "_ids", "_members", "_model_version", "_replica", "_size", "_spelled", "_tok", "_watched", "added", "error", "model", "objects",
-        "options", "stages",
-    )  # fmt: skip
+        "_built",
+        "_ids",
+        "_members",
+        "_model_version",
+        "_replica",
+        "_size",
+        "_spelled",
+        "_tok",
+        "_watched",
+        "added",
+        "error",
+        "model",
+        "objects",
+        "options",
+        "stages",
+    )
 
     def __init__(self, options: dict[str, Any], members: Callable[[], Members]) -> None:
         self.options = options
@@ -209,7 +242,7 @@ class State:
         state._members = state._written
         if state._build() is None:
             own = json.loads(data)["model"]
-            state._members = lambda: tuple(_dumps(own[name]).encode() if name in own else None for name in MEMBERS)
+            state._members = lambda: _members_of(own)
         return state, top
 
     @classmethod
@@ -284,7 +317,7 @@ class State:
         """The vocabulary of the model, as its file spells it."""
         if self._spelled is None:
             vocab, merges = self.members()
-            facts = json.dumps({name: value for name, value in self.model_options.items()})[:-1].encode()
+            facts = json.dumps(dict(self.model_options))[:-1].encode()
             text = b'{"model":' + facts + b',"vocab":' + vocab + (b',"merges":' + merges if merges else b"") + b"}}"
             _, self._spelled = SpelledVocabulary.from_tokenizer_json(text)
         return self._spelled
@@ -331,8 +364,9 @@ class State:
         """The object of a component, the same one for each call; None if there is none."""
         if kind not in self.objects:
             state = self.stages[kind]
-            self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            self._watch()
+            part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
+            if part is not None:  # the others may have changed since they were recorded
+                self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
     def model_object(self) -> Any:
@@ -341,7 +375,7 @@ class State:
             members = self._members
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version
-            self._watch()
+            self._watched = (*self._watched, (self.model, self.model.version))
         return self.model
 
     def _named_options(self) -> dict[str, Any]:
@@ -356,6 +390,7 @@ class State:
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
+        """Records the versions of all components that callers have seen, for the build that follows."""
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
@@ -434,30 +469,6 @@ class State:
 
     # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def tokens_of(self, pretoken: str) -> list[Any]:
-        """The tokens of a text that the model gets as it is, for `Model.tokenize`.
-
-        Raises:
-            Exception: the model has no token for a part of it.
-        """
-        from .core import Token
-
-        built = self.current()
-        if built is None:
-            raise Exception(str(self.error))
-        try:
-            ids = built.core.encode(pretoken, None)
-            own = memoryview(array("I", ids)).cast("B")
-            flat = built.core.known_spans(pretoken, own, None, 0).cast("q").tolist()
-            texts = iter(built.core.token_texts(pretoken, list(built.shown_ids), None))
-        except JetonError as error:
-            raise Exception(str(error)) from None
-        shown, spellings = built.shown_ids, built.spellings
-        return [
-            Token(id, next(texts) if id in shown else spellings[id], (start, end))
-            for id, start, end in zip(ids, flat[::2], flat[1::2], strict=True)
-        ]
-
     def current(self) -> Built | None:
         """The engine; None if Jeton does not support the state, and `error` says why."""
         for part, version in self._watched:
@@ -518,6 +529,11 @@ class State:
 
 def _flags(token: Any) -> Iterable[Any]:
     return (getattr(token, name) for name in Added._fields)
+
+
+def _members_of(model: dict[str, Any]) -> Members:
+    merges = model.get("merges")
+    return _dumps(model["vocab"]).encode(), None if merges is None else _dumps(merges).encode()
 
 
 def _unused() -> Members:

@@ -52,9 +52,7 @@ class DecodeStream:
         Raises:
             Exception: the text of all ids does not begin with that of the ids before.
         """
-        from .core import Tokenizer
-
-        if not isinstance(tokenizer, Tokenizer):
+        if not hasattr(tokenizer, "_splits_special"):  # no `Tokenizer`, whose module imports this one
             raise TypeError(
                 f"argument 'tokenizer': '{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'"
             )
@@ -64,7 +62,8 @@ class DecodeStream:
             if not prefix.endswith(_INCOMPLETE):
                 self._prefix, self._prefix_index = prefix, len(self._ids)
         self._ids = [*self._ids, *given]
-        text, prefix = tokenizer.decode(self._ids, self._skips), self._prefix
+        prefix = self._prefix
+        text: str = tokenizer.decode(self._ids, self._skips)
         if len(text.encode()) <= len(prefix.encode()) or text.endswith(_INCOMPLETE):
             return None
         if not text.startswith(prefix):

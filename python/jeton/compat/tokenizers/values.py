@@ -249,7 +249,10 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
         case Named() if list(value) == [value.name]:
             content = value[value.name]
             return inner(Named(value.name, content)) if type(content) is dict else f"{value.name}({inner(content)})"
-    name = value.name if isinstance(value, Named) else value.get("type", name)
+    if isinstance(value, Named):
+        name = value.name
+    elif isinstance(value.get("type"), str):  # a vocabulary may have an entry of that spelling
+        name = value["type"]
     if not name:
         return "{" + listed((f"{inner(key)}:{inner(item)}" for key, item in value.items()), len(value)) + "}"
     return f"{name}({', '.join(f'{key}={inner(item)}' for key, item in value.items() if key != 'type')})"
