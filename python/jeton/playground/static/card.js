@@ -1,8 +1,8 @@
 // Card of one token: display form, id, bytes, spelling, rank, and merge tree.
 
 import { failure, h, number } from "./dom.js";
-import { tokenNodes } from "./draw.js";
 import { mergeTree } from "./tree.js";
+import { chip } from "./widgets.js";
 
 const KEPT = 500; // capacity of the cache of responses
 const answers = new Map();
@@ -28,7 +28,7 @@ export function tokenCard(app, tokenizer, id, { look = null, extra = [], close }
 }
 
 function drawFace(face, look) {
-  face.replaceChildren(h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look)));
+  face.replaceChildren(chip(look));
 }
 
 async function fill(app, face, body, tokenizer, id, look) {

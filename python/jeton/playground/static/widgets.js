@@ -1,11 +1,12 @@
 // Small elements shared by views: chip, bar, one-line description of a token, select; and a listener for tokenizers.
 
 import { h } from "./dom.js";
+import { shownText, tokenNodes } from "./draw.js";
 import { counted } from "./language.js";
-import { tokenNodes } from "./draw.js";
+import { eastAsian, languageOf } from "./text_units.js";
 
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
-export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look));
+export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
 
 /** A row of tokens with separators. */
 export const chips = (looks, between = "") =>
