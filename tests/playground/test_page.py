@@ -15,7 +15,7 @@ import jeton
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
-from .conftest import Problems, Send, axe_violations
+from .conftest import Problems, Send, axe_violations, choose
 
 Open = Callable[..., Any]
 
@@ -167,7 +167,7 @@ class TestTokenizers:
     def test_another_one_draws_other_tokens(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="the old")
         page.locator("dd", has_text=re.compile("^7$")).first.wait_for()
-        page.get_by_label("Tokenizer", exact=True).select_option("small")
+        choose(page, "small")
         num_tokens = tokenizer("byte gpt2").count("the old")
         assert num_tokens < 7
         page.locator(".figures dd", has_text=re.compile(f"^{num_tokens}$")).first.wait_for()
@@ -439,7 +439,7 @@ class TestHistory:
         page = open_page(tokenizer="small", text="one")
         page.get_by_label("Text", exact=True).fill("the old tale")
         page.get_by_label("Tokenizer", exact=True).focus()  # at once: what was typed a moment ago is not lost
-        page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+        choose(page, "bytes")
         page.locator(".figures dd", has_text=re.compile("^12$")).first.wait_for()
         page.wait_for_url(re.compile("tokenizer=bytes"))
         page.go_back()
@@ -492,7 +492,7 @@ class TestHistory:
         page.locator(".entries tbody tr").first.click()
         page.locator(f".card[aria-label='Token {id}']").wait_for()
         page.wait_for_url(re.compile(f"id%3A={id}"))
-        page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+        choose(page, "bytes")
         page.locator(".view-vocabulary .card").wait_for(state="detached")
         page.wait_for_url(re.compile("tokenizer=bytes"))
         page.go_back()
@@ -562,7 +562,6 @@ def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems,
     """Every view waits with its question, and gets the answer without being touched again."""
     page.goto(f"/#view={'classics' if view == 'tokens' else 'tokens'}&tokenizer=lessons&text=the+old+tale")
     page.wait_for_selector(".view:not([hidden]) .t")
-    page.evaluate(f"import('./views/{view}.js')")
     page.context.set_offline(True)
     page.get_by_role("tab", name=view.capitalize()).click()
     page.get_by_text("The playground does not respond. Was it stopped in the terminal?").wait_for()

@@ -31,6 +31,12 @@ PANE, LIST = ".pane:not(.list) .t", ".pane.list .t"
 
 
 @pytest.fixture
+def open_page(open_page: Open) -> Open:  # of conftest.py
+    """With the list of ids, which is behind *Options*, unless a test names another."""
+    return lambda **state: open_page(**({"list": "ids"} if state.get("view", "tokens") == "tokens" else {}) | state)
+
+
+@pytest.fixture
 def view(open_page: Open) -> Any:
     """The view with a text that has everything."""
     page = open_page(tokenizer="small", text=TEXT)

@@ -11,6 +11,7 @@
 // A character that is split between tokens is drawn once: each of its tokens draws the slice that its bytes are of it.
 
 import { h, number } from "./dom.js";
+import { say } from "./language.js";
 import { eastAsian, languageOf } from "./text_units.js";
 
 const FIRST_BLOCKS = 60; // tokens of each block among the first AT_ONCE tokens: the first paint lays out a few blocks
@@ -44,16 +45,18 @@ function markSame(root, rule) {
  * @param {(index: number|null, how: "hover"|"keys"|"press") => void} [options.onToken]  a token is hovered (null: no
  *   longer), reached by keys, or pressed
  * @param {(index: number) => string} [options.mark]  classes of each token, such as "ring"
+ * @param {number[]} [options.rows]  first tokens of the blocks, so that those of several drawings can be aligned;
+ *   default: blocks of a size that is fast to lay out
  * @returns {HTMLElement} with `drawing`; `token(index)`, the element of a token; `look(index, {focus, scroll})`, which
  *   makes a token current (null: none); `rest()`, which clears the current token and focuses the token that Tab reaches;
  *   and `filled`, a promise that resolves when all tokens are in the document
  */
-export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) {
+export function drawTokens(drawing, { label, as = "text", onToken, mark, rows } = {}) {
   const serial = String(++made);
   const root = h("div", { class: `tokens as-${as}`, role: "group", "aria-label": label, data: { drawing: serial } });
-  const starts = blockStarts(drawing);
+  const starts = rows ? [...rows, drawing.ids.length] : blockStarts(drawing);
   const blocks = starts.slice(0, -1).map((first, at) => {
-    const block = h("div", { class: first % 2 ? "block odd" : "block" });
+    const block = h("div", { class: "block" });
     return Object.assign(block, { first, end: starts[at + 1], tokens: null });
   });
   const fill = blockFiller(drawing, as, mark);
@@ -190,13 +193,13 @@ function blockFiller(drawing, as, mark) {
     block.tokens = [];
     const nodes = [];
     for (let index = block.first; index < block.end; index++) {
-      if (gaps.has(index)) nodes.push(gap(gaps.get(index)));
+      if (gaps.has(index) && (index === 0 || index > block.first)) nodes.push(gap(gaps.get(index)));
       const made = element(index);
       block.tokens.push(made);
       nodes.push(made);
       if (as !== "text") nodes.push(" "); // also for what is copied
     }
-    if (block.end === last && gaps.has(last)) nodes.push(gap(gaps.get(last)));
+    if (block.end > 0 && gaps.has(block.end)) nodes.push(gap(gaps.get(block.end))); // a line end, of this block
     block.append(...nodes);
     return block.tokens;
   };
@@ -276,11 +279,12 @@ function slice([, shown, text, side, [character, first, end, size]]) {
   const box = h("b", { data: { s: character } });
   for (const [name, value] of [["--w", `${advance(character)}em`], ["--first", first], ["--end", end], ["--size", size]]) box.style.setProperty(name, value);
   const bytes = shown.slice(first ? 1 : character.length + 2, -1);
-  const title = `${bytes}: byte ${end - first === 1 ? end : `${first + 1} to ${end}`} of the ${size} of ${character}`;
+  const values = { bytes, first: first + 1, end, size, character };
+  const title = end - first === 1 ? say("{bytes}: byte {end} of the {size} of {character}", values) : say("{bytes}: bytes {first} to {end} of the {size} of {character}", values);
   return h("i", { class: `slice ${side}${end < size ? " on" : ""}`, title }, box, text ? h("span", { class: "raw" }, text) : null);
 }
 
-const gap = (parts) => h("s", { class: "gap", title: "not covered by any token" }, ...partNodes(parts));
+const gap = (parts) => h("s", { class: "gap", title: say("not covered by any token") }, ...partNodes(parts));
 
 /**
  * Returns the nodes of parts. The displayed form is an attribute that CSS renders; copied text that is not displayed is
@@ -326,8 +330,8 @@ export const shownText = (parts) => parts.map(([, shown]) => shown).join("");
 
 function spoken({ ids, looks, table }, index) {
   const look = table[looks[index]];
-  const kind = look.special ? "special token" : "token";
-  return `${shownText(look.parts)}, ${kind} ${number(index + 1)} of ${number(ids.length)}, id ${look.id}`;
+  const values = { shown: shownText(look.parts), number: number(index + 1), count: number(ids.length), id: look.id };
+  return look.special ? say("{shown}, special token {number} of {count}, id {id}", values) : say("{shown}, token {number} of {count}, id {id}", values);
 }
 
 /** Scrolls a token into view within its box, without scrolling the page. */

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { shownText, tokenNodes } from "./draw.js";
-import { counted } from "./language.js";
+import { counted, say } from "./language.js";
 import { eastAsian, languageOf } from "./text_units.js";
 
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
@@ -41,8 +41,8 @@ export function choice(label, choices, act) {
  */
 export function examples(app, all, reset = {}) {
   const button = (words, changes) => h("button", { type: "button", class: "link", on: { click: () => app.go({ ...reset, ...changes }) } }, words);
-  const back = button("Back to your text", { example: undefined });
-  const row = h("div", { class: "examples" }, "Examples:", ...Object.entries(all).map(([name, changes]) => button(name, changes)), back);
+  const back = button(say("Back to your text"), { example: undefined });
+  const row = h("div", { class: "examples" }, say("Examples:"), ...Object.entries(all).map(([name, changes]) => button(say(name), changes)), back);
   row.show = (state) => { back.hidden = state.example === undefined || !state.text; };
   return row;
 }
