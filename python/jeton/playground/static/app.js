@@ -290,7 +290,8 @@ async function download(name) {
 async function openFiles(files) {
   const names = files.length === 1 ? files[0].name : counted(files.length, "file");
   try {
-    if (files.some((file) => file.size > MOST_BYTES)) throw new JetonError(say("{name} has more than 32 MB, the limit for files.", files.find((file) => file.size > MOST_BYTES)));
+    const large = files.find((file) => file.size > MOST_BYTES);
+    if (large) throw new JetonError(say("{name} has more than 32 MB, the limit for files.", { name: large.name }));
     if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError(say("Together they have more than 32 MB, the limit for files opened together."));
     notify(say("Opening {names} …", { names }));
     for (const file of files) await file.slice(0, 1).arrayBuffer().catch(() => { throw new JetonError(say("{name} cannot be read. To open a folder, choose its files.", { name: file.name })); });

@@ -276,7 +276,7 @@ function advance(character) {
  * character itself is copied with the token in which it begins.
  */
 function slice([, shown, text, side, [character, first, end, size]]) {
-  const box = h("b", { data: { s: character } });
+  const box = h("span", { class: "of", data: { s: character } });
   for (const [name, value] of [["--w", `${advance(character)}em`], ["--first", first], ["--end", end], ["--size", size]]) box.style.setProperty(name, value);
   const bytes = shown.slice(first ? 1 : character.length + 2, -1);
   const values = { bytes, first: first + 1, end, size, character };

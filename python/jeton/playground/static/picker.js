@@ -27,7 +27,7 @@ export function tokenizerPicker(app, { label, placeholder, without = () => [], o
       name: name.replace(/^hf:/, ""),
       words: models,
       note: bytes ? `${(bytes / 1e6).toFixed(1)} MB` : host,
-      group: say("To download"),
+      group: say("To download from its publisher"),
       value: name,
       isDownload: true,
     }));

@@ -147,7 +147,7 @@ export function mount(root, app) {
     const parts = [
       ...failures(answer.failed),
       h("p", { class: "verdict" }, summary[0]),
-      h("div", { class: "scroll" }, countsTable(tokenizers, num_chars)),
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("Counts") }, countsTable(tokenizers, num_chars)),
       h("h2", { class: "unseen" }, say("Side by side")),
       beside,
       part,
