@@ -46,7 +46,7 @@ async function fill(app, face, body, tokenizer, id, look) {
     ...row("id", String(facts.id)),
     ...row(say("bytes"), h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || say("none"))),
     ...row(say("spelling"), h("code", {}, facts.spelling)),
-    ...(facts.rank === null ? [] : row(say("merge number"), number(facts.rank + 1))),
+    ...(facts.rank === null ? [] : row("rank", number(facts.rank))),
     ...(facts.special ? row(say("kind"), say("special token")) : []),
   ];
   body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));

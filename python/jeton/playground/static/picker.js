@@ -4,6 +4,8 @@
 import { combobox } from "./combobox.js";
 import { say } from "./language.js";
 
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
 /**
  * @param {Object} app
  * @param {Object} options
@@ -16,17 +18,17 @@ import { say } from "./language.js";
 export function tokenizerPicker(app, { label, placeholder, without = () => [], onChoose }) {
   const options = () => {
     const left = new Set(without());
-    const here = app.tokenizers().filter(({ key }) => !left.has(key)).map(({ key, name, models, error, dropped }) => ({
+    const here = app.tokenizers().filter(({ key }) => !left.has(key)).map(({ key, name, models = [], error, dropped, loaded, bytes }) => ({
       value: key,
       name,
       words: models,
-      note: error ? say("cannot be loaded") : "",
+      note: error ? say("cannot be loaded") : bytes && !loaded ? megabytes(bytes) : "", // of a site without a server
       group: dropped ? say("Opened here") : say("On this machine"),
     }));
-    const elsewhere = app.downloads().map(({ name, bytes, host, models }) => ({
+    const elsewhere = app.downloads().map(({ name, bytes, host, models = [] }) => ({
       name: name.replace(/^hf:/, ""),
       words: models,
-      note: bytes ? `${(bytes / 1e6).toFixed(1)} MB` : host,
+      note: bytes ? megabytes(bytes) : host,
       group: say("To download from its publisher"),
       value: name,
       isDownload: true,
