@@ -17,7 +17,7 @@ import { eastAsian, languageOf } from "./text_units.js";
 const FIRST_BLOCKS = 60; // tokens of each block among the first AT_ONCE tokens: the first paint lays out a few blocks
 const BLOCK = 240; // tokens of each later block; a block ends at the first line end after so many …
 const LONGEST_BLOCK = 360; // … or here, if there is none
-const AT_ONCE = 2_000; // tokens filled before the first paint, more than a screen displays
+const AT_ONCE = 800; // tokens filled before the first paint, more than a screen displays
 const SLICE_MS = 40; // duration of each later slice
 
 // One class per hue, and one rule for all occurrences of a look: the Content-Security-Policy forbids style attributes.
@@ -212,6 +212,7 @@ async function fillAll(root, blocks, fill) {
     fill(blocks[at]);
     root.append(blocks[at]);
   }
+  if (at < blocks.length) await new Promise((go) => requestAnimationFrame(go)); // the first blocks are painted first
   while (at < blocks.length) {
     await new Promise((go) => setTimeout(go));
     if (!root.isConnected) return;

@@ -10,7 +10,7 @@ import { eastAsian, languageOf } from "./text_units.js";
 
 const LONGEST = 200_000; // UTF-16 units of an editable text
 const SHOWN = 10_000; // UTF-16 units displayed of a longer one
-const TYPING_MS = 60; // debounce delay
+const TYPING_MS = 20; // debounce delay; an older request is aborted
 
 let made = 0;
 
