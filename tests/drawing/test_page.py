@@ -49,7 +49,7 @@ def test_ids_bytes_and_cues() -> None:
     assert 'title="id 9 · bytes 62"' in page
     assert re.findall('class="([a-z ]+)" style="--h:(\\d+)"', page) == [
         ("t", str(hue(b"a"))),
-        ("t o", str(hue(b"b"))),
+        ("t", str(hue(b"b"))),
         ("t", str(hue(b"a"))),
     ]
     assert '<span class="x">b</span>' in page

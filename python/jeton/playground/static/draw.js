@@ -171,8 +171,8 @@ function blockFiller(drawing, as, mark) {
   const templates = ["", "gs", "gm", "ge"].map((place) => ({ place, made: new Map() }));
 
   const cloned = (index) => {
-    const before = index > 0 && groups[index - 1] === groups[index];
-    const after = index + 1 < last && groups[index + 1] === groups[index];
+    const before = as === "text" && index > 0 && groups[index - 1] === groups[index];
+    const after = as === "text" && index + 1 < last && groups[index + 1] === groups[index];
     const { place, made } = templates[before ? (after ? 2 : 3) : after ? 1 : 0];
     const look = looks[index];
     const lang = languages(index);
