@@ -68,7 +68,7 @@ class TestPinned:
     def test_a_shared_link_has_the_token(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="abc")
         page.locator(PANE).nth(1).click()
-        page.wait_for_url(re.compile("token"))
+        page.wait_for_url(re.compile("token%3A=1"))
         page.reload()
         page.wait_for_selector(".card dl")
         assert face(page) == 98
