@@ -151,6 +151,7 @@ class TestTyping:
             problems.watch(page)
             page.goto(f"{address}/#text=the")
             page.locator(".figures dd", has_text=re.compile("^1$")).first.wait_for()
+            page.locator(".view-tokens .settings summary").click()
             page.get_by_label("Add special tokens").check()
             page.locator(".figures dd", has_text=re.compile("^3$")).first.wait_for()
             page.locator(".pane:not(.list) .t.x").nth(1).wait_for()
