@@ -77,6 +77,7 @@ WAYS: dict[str, Callable[[Tokenizer], Tokenizer]] = {
     "with_options": lambda tok: tok.with_options(),
     "with_roles": lambda tok: tok.with_roles(eos="<b>"),
     "with_chat_template": lambda tok: tok.with_chat_template("{{ messages[0].content }}"),
+    "with_template": lambda tok: tok.with_template("<a> $A"),
     "add_tokens": lambda tok: tok.add_tokens(["<c>"]),
     "add_tokens, not special": lambda tok: tok.add_tokens([AddedToken("<c>", special=False)], special=False),
     "add_tokens, known": lambda tok: tok.add_tokens(["<a>"]),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ._core import GrowingText, TextStream
     from .calls.batch import TokenBatch
     from .calls.columns import TokenColumns
-    from .calls.cutting import Chunk, Side, TextUnit
+    from .calls.cutting import Chunk, Side, SplitUnit, TextUnit
     from .calls.text_errors import InvalidUtf8, SurrogateErrors
     from .calls.truncation import Strategy
     from .chat import Chat, ChatOptions, Conversation, Messages
@@ -175,7 +175,8 @@ class Tokenizer:
             special: permitted special tokens: ``"none"`` (their spelling is plain text; the default), ``"all"``,
                 ``"raise"`` (an error where ``"all"`` would yield one), or a set of exactly those permitted. Added
                 tokens that are not special are always matched.
-            add_special_tokens: applies the tokenizer's template; without a template, no effect.
+            add_special_tokens: applies the tokenizer's template, `definition.template`. If that is None, nothing is
+                added, as by many models; `with_template` sets one.
             dropout: BPE-dropout: probability of skipping each merge (BPE).
             alpha: subword regularization: samples a segmentation with probability ∝ P(segmentation)^alpha (Unigram).
                 0 samples uniformly; large values approach the best segmentation.
@@ -673,7 +674,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         max_tokens: int,
         *,
         overlap: int = 0,
-        at: TextUnit = "character",
+        at: SplitUnit = "character",
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> list[Chunk]:
@@ -681,18 +682,26 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Tokens of a chunk are those of the chunk encoded alone. Without `overlap`, the chunks joined are the text.
 
+        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text: a chunk ends at the last of
+        the highest boundaries that it can reach, so a short section is a chunk of its own. Without such a boundary it
+        ends at a line, and without a line at a sentence (in code, a word) or a smaller unit.
+
         Args:
             text: the text.
             max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
             overlap: each chunk begins with the longest end of the previous one that has at most so many tokens (fewer
                 if no text could follow it).
-            at: as `truncate`; the units of a chunk are those of the text from its start on.
+            at: as `truncate`; the units of a chunk are those of the text from its start on. Or ``"paragraph"``: blank
+                lines; ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by
+                their nesting, never directly after a heading if what follows can join it; ``"code"``: lines of
+                source code of any language, by their indentation, then by open brackets, with blank lines first.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`.
             ConfigError: a single character exceeds `max_tokens`; `position` is its offset.
+            MissingDependencyError: ``at="markdown"`` without the extra ``markdown`` (markdown-it-py).
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -700,6 +709,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ['one two ', 'three']
             >>> tok.split("one two three", 9, overlap=4, at="word")[1]
             Chunk(text='two three', char_span=(4, 13), byte_span=(4, 13), num_tokens=9)
+            >>> [chunk.text for chunk in tok.split("# A\\n\\none\\n\\n# B\\n\\ntwo", 16, at="markdown")]
+            ['# A\\n\\none\\n\\n', '# B\\n\\ntwo']
         """
         from .calls.cutting import split
 
@@ -1262,11 +1273,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
-        from .util.readonly import ReadOnlyDict
+        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only.
+
+        Raises:
+            UnknownTokenError: ``roles["eos"]`` without this role; it is a `KeyError`.
+        """
+        from .tokens.roles import Roles
 
         unk = self._definition.model.unk_token
-        return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
+        return Roles({**({"unk": unk} if unk else {}), **self._definition.roles})
 
     @property
     def bos_id(self) -> int | None:
@@ -1484,6 +1499,33 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         given = {"bos": bos, "eos": eos, "unk": unk, "sep": sep, "pad": pad, "cls": cls, "mask": mask}
         return self._with_facts(**with_roles(self, given, additional))
+
+    def with_template(self, single: str | None, pair: str | None = None) -> Self:
+        """A tokenizer with another template, which ``add_special_tokens=True`` applies. The fingerprint changes.
+
+        Args:
+            single: special tokens around a text, which is ``$A``, separated by spaces: ``"<s> $A </s>"``. None removes
+                the template.
+            pair: likewise for a pair, ``$A`` and ``$B``. ``:1`` behind an item is its type id:
+                ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. None: ``"$A $B:1"``.
+
+        Raises:
+            ConfigError: a token is not an added token of the tokenizer, or a text is missing or repeated.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<s>": 300})
+            >>> tok.encode("hi", add_special_tokens=True)  # no template: nothing is added
+            [104, 105]
+            >>> tok.with_template("<s> $A").encode("hi", add_special_tokens=True)
+            [300, 104, 105]
+
+        Source:
+            The notation of huggingface/tokenizers, ``processors.TemplateProcessing``.
+        """
+        from .tokens.template import with_template
+
+        changed = replace(self._definition, **with_template(self, single, pair))
+        return self._derived(definition=changed, vocabulary=self._core.vocabulary())
 
     def with_chat_template(self, template: str | Mapping[str, str] | None) -> Self:
         """A tokenizer with another chat template; no id changes.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..errors import ChatTemplateError, ConfigError
+from ..errors import ChatTemplateError, ConfigError, keyword
+from ..tokens.protocols import HasSpelling
 from .encode import ChatTokenizer
 from .presets import PRESETS
 from .template import RenderedRun, choose, render
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..definition import Definition
 
-__all__ = ["PreparedTemplate", "TemplateTokenizer", "check_tokens", "prepare"]
+__all__ = ["PreparedTemplate", "TemplateTokenizer", "added_spellings", "check_tokens", "prepare", "presets_for"]
 
 
 class TemplateTokenizer(ChatTokenizer, Protocol):
@@ -80,9 +81,11 @@ def prepare(
         tools = list(tools)
     if variables.get("documents") is not None and not _are_objects(variables["documents"]):
         raise ConfigError("documents is a list of objects with a title and a text", option="variables")
+    if template is None and tok.definition.chat_template is None:
+        raise ChatTemplateError(f"the tokenizer has no chat template; {_remedy(tok)}")
     source = choose(tok.definition.chat_template, template, tools=tools is not None)
     if template in PRESETS and source == PRESETS[template].source:
-        check_tokens(template, tok.special_tokens)
+        check_tokens(template, added_spellings(tok))
     return PreparedTemplate(source, {"documents": None, **variables, "tools": tools}, own, list(tok.special_tokens))
 
 
@@ -90,8 +93,50 @@ def _are_objects(values: Any) -> bool:
     return isinstance(values, list | tuple) and all(isinstance(value, Mapping) for value in values)
 
 
+def presets_for(tok: HasSpelling) -> list[str]:
+    """Returns the names in `PRESETS` whose special tokens a tokenizer has: those of the most tokens first.
+
+    The tokens show which format a tokenizer was made for, and not that its model was trained on it. For a preset that
+    is not in the list, ``PRESETS[name].tokens`` names the tokens to add.
+
+    Examples:
+        >>> import jeton
+        >>> presets_for(jeton.default())
+        ['chatml']
+        >>> presets_for(jeton.Tokenizer.from_merges({}, []))
+        []
+    """
+    spellings = added_spellings(tok)
+    names = [name for name, preset in PRESETS.items() if spellings.issuperset(preset.tokens)]
+    return sorted(names, key=lambda name: -len(PRESETS[name].tokens))
+
+
+def added_spellings(tok: HasSpelling) -> set[str]:
+    """Returns the spellings of all added tokens; models have marks as ``<think>`` as tokens that are not special."""
+    return {content for _, content, _, _ in tok._core.added_tokens()}
+
+
+def _remedy(tok: HasSpelling) -> str:
+    """Tells how a tokenizer without a chat template gets one."""
+    names = presets_for(tok)
+    if not names:
+        return (
+            f"pass {keyword('template')} a Jinja template; it has the special tokens of none of Jeton's "
+            f"({', '.join(PRESETS)}); tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds those of ChatML"
+        )
+    names = [repr(name) for name in names]
+    return (
+        f"pass {keyword('template')} a Jinja template, or one of Jeton's whose special tokens it has: "
+        f"{', '.join(names)}; tok.with_chat_template({names[0]}) keeps it"
+    )
+
+
 def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     """Checks that a tokenizer has the special tokens of a preset.
+
+    Args:
+        name: of the preset.
+        special_tokens: spellings of the tokenizer's special and other added tokens.
 
     Raises:
         ChatTemplateError: tokens are missing; names them.

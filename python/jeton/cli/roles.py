@@ -49,7 +49,10 @@ class RoleOptions:
 
     def applied(self, tok: jeton.Tokenizer, tokens: Iterable[str] = ()) -> jeton.Tokenizer:
         """Adds tokens and those of `tokens` that are missing, and sets roles and chat template."""
-        missing = [token for token in (*tokens, *self.tokens) if token not in tok.special_tokens]
+        missing = [token for token in (*tokens, *self.roles.values()) if token not in tok.special_tokens]
+        if preset := PRESETS.get(self.chat_template or ""):  # its tokens need not be special
+            added = {token.content for token in tok.added_tokens.values()}
+            missing += [token for token in preset.tokens if token not in added]
         tok = tok.add_tokens(missing).with_roles(**self.roles)
         return tok if self.chat_template is None else tok.with_chat_template(self.chat_template)
 

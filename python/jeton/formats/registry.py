@@ -6,11 +6,20 @@ special tokens; content without a name gets the first of them.
 Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
 meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;
 moonshotai/Kimi-K2-Instruct tokenization_kimi.py and tokenizer_config.json (facts: hashes, patterns, tokens, ids).
+
+Roles, with where they are published:
+
+- OpenAI's: tiktoken names one token, `Encoding.eot_token`. gpt2: config of openai-community/gpt2, without its
+  `unk_token`, because a byte-level model has no unknown text. o200k_harmony: config of openai/gpt-oss-20b.
+- Llama's: `bos_id`, `eos_id`, `pad_id` of the tokenizer.py above; that of Llama 3 has no padding token. The instruction
+  models set eos to the end of a turn in their tokenizer_config.json. The prefix: tokenizer.json of the same models.
+- qwen: none. QwenLM/Qwen tokenization_note.md says that bos, eos, unk and pad do not apply to these models.
+- kimi_k2: tokenizer_config.json of moonshotai/Kimi-K2-Instruct, without its `unk_token`, as for gpt2.
 """
 
 from __future__ import annotations
 
-from ..util.record import record, replace
+from ..util.record import field, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +42,10 @@ class KnownRankFile:
         special_tokens: spelling -> id.
         normalizer: the publisher's normalizer.
         num_bytes: size of the file; None if not recorded here.
+        roles: role -> special token.
+        prefix: the special token that ``add_special_tokens=True`` puts before a text; None: it adds none.
+        chat: name of the preset of `jeton.chat` that is the model's chat template; None: the publisher has none, or
+            none that could be compared with a preset.
     """
 
     name: str
@@ -42,6 +55,9 @@ class KnownRankFile:
     special_tokens: Mapping[str, int]
     normalizer: tuple[Component, ...] = ()
     num_bytes: int | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    prefix: str | None = None
+    chat: str | None = None
 
 
 _OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
@@ -89,6 +105,7 @@ def _reserved(start: int, stop: int, family: str = "") -> list[str]:
 
 
 _ENDOFTEXT = "<|endoftext|>"
+_EOT = {"eos": _ENDOFTEXT}
 _FIM = ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"]
 
 _HARMONY = {
@@ -106,7 +123,8 @@ _HARMONY = {
 _HARMONY |= {f"<|reserved_{id}|>": id for id in range(200000, 201088) if id not in _HARMONY.values()}
 # <|reserved_200018|> is left out: it is published as a second name of <|endofprompt|>, and an id has one spelling
 
-_LLAMA3_FIRST = ["<|begin_of_text|>", "<|end_of_text|>"]
+_LLAMA = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
+_LLAMA3_FIRST = [*_LLAMA.values()]
 _LLAMA3_HEADER = ["<|start_header_id|>", "<|end_header_id|>"]
 
 _LLAMA4 = [
@@ -142,15 +160,26 @@ _KIMI_NAMED = {
 }
 
 _KNOWN = (
-    KnownRankFile("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
-    KnownRankFile("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
-    KnownRankFile("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}),
-    KnownRankFile("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}),
+    KnownRankFile("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}, roles=_EOT),
+    KnownRankFile("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}, roles={"bos": _ENDOFTEXT, **_EOT}),
+    KnownRankFile("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}, roles=_EOT),
+    KnownRankFile("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}, roles=_EOT),
     KnownRankFile(
-        "cl100k_base", *_CL100K, "cl100k", {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276}
+        "cl100k_base",
+        *_CL100K,
+        "cl100k",
+        {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276},
+        roles=_EOT,
     ),
-    KnownRankFile("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}),
-    KnownRankFile("o200k_harmony", *_O200K, "o200k", _HARMONY),
+    KnownRankFile("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}, roles=_EOT),
+    KnownRankFile(
+        "o200k_harmony",
+        *_O200K,
+        "o200k",
+        _HARMONY,
+        roles={"bos": "<|startoftext|>", "eos": "<|return|>", "pad": _ENDOFTEXT},
+        chat="harmony",
+    ),
     KnownRankFile(
         "llama3",
         *_LLAMA3,
@@ -159,6 +188,9 @@ _KNOWN = (
             128000,
             [*_LLAMA3_FIRST, *_reserved(0, 4), *_LLAMA3_HEADER, *_reserved(4, 5), "<|eot_id|>", *_reserved(5, 251)],
         ),
+        roles=_LLAMA,
+        prefix=_LLAMA["bos"],
+        chat="llama3",
     ),
     KnownRankFile(
         "llama3.1",
@@ -171,8 +203,18 @@ _KNOWN = (
                 *["<|eom_id|>", "<|eot_id|>", "<|python_tag|>", "<|image|>", *_reserved(2, 246)],
             ],
         ),
+        roles={**_LLAMA, "pad": "<|finetune_right_pad_id|>"},
+        prefix=_LLAMA["bos"],
+        chat="llama3.1",
     ),
-    KnownRankFile("llama4", *_LLAMA4_FILE, "o200k", _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4)))),
+    KnownRankFile(
+        "llama4",
+        *_LLAMA4_FILE,
+        "o200k",
+        _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4))),
+        roles={**_LLAMA, "pad": "<|finetune_right_pad|>"},
+        prefix=_LLAMA["bos"],
+    ),
     KnownRankFile(
         "qwen",
         *_QWEN,
@@ -185,6 +227,8 @@ _KNOWN = (
         *_KIMI,
         _KIMI_PATTERN,
         {_KIMI_NAMED.get(id, f"<|reserved_token_{id}|>"): id for id in range(163584, 163840)},
+        roles={"bos": "[BOS]", "eos": "[EOS]", "pad": "[PAD]"},
+        chat="kimi-k2",
     ),
 )
 

@@ -1,8 +1,9 @@
 """tiktoken's rank files: one token per line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
-A rank file has neither pattern nor special tokens. The `registry` has both, and some normalizers, for files known by
-their sha256; for others the caller passes the pattern. A pattern of the caller replaces both pattern and normalizer of
-a known file.
+A rank file has neither pattern nor special tokens. The `registry` has both, some normalizers, and the model's roles,
+template and chat template, for files known by their sha256; for others the caller passes the pattern. A pattern of the
+caller replaces both pattern and normalizer of a known file; special tokens of the caller replace its special tokens
+and the facts about them.
 
 A tokenizer with a list of merges can be written if ranks give equal ids, which is proved for every token; otherwise the
 error names the first token that differs.
@@ -12,8 +13,10 @@ Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (has
 
 from __future__ import annotations
 
+import os
+
 from .. import _core
-from ..definition import Bpe, Definition, Pattern
+from ..definition import Bpe, Definition, Pattern, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import special_pairs, with_added_tokens
@@ -22,10 +25,14 @@ from .registry import REGISTRY, by_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Mapping
+    from typing import Any
+
+    from .registry import KnownRankFile
 
 __all__ = ["read", "write"]
+
+_PRESETS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "chat", "presets")
 
 
 def read(
@@ -42,7 +49,7 @@ def read(
         data: content of the file.
         source: name of the file, for messages.
         pattern: replaces pattern and normalizer of a known file.
-        special_tokens: replaces the special tokens of a known file.
+        special_tokens: replaces the special tokens of a known file, its roles, template and chat template.
         name: name in the registry, since several names share a file; default: the first with this content.
 
     Raises:
@@ -70,13 +77,16 @@ def read(
         pattern, normalizer = known.pattern, known.normalizer
     else:
         normalizer = ()
+    facts: dict[str, Any] = {}
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
+        facts = _facts(known) if known else {}
     part = Pattern.of(pattern).part()
     definition = Definition(
         Bpe(ranks="tokens", whole_first=True),
         normalizer=normalizer,
         pretokenizer=(part,) if part else (),
+        **facts,
     )
     added = special_pairs(special_tokens)
     try:
@@ -95,6 +105,19 @@ def read(
             f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
         ) from None
     raise ConfigError(f"id {taken} is given to a special token and is the rank of a token", option="special_tokens")
+
+
+def _facts(known: KnownRankFile) -> dict[str, Any]:
+    """Fields of the definition of a known file: roles, template and chat template."""
+    template = chat_template = None
+    if known.prefix is not None:
+        prefix = known.special_tokens[known.prefix]
+        template = template_of([prefix, "A"], [prefix, "A", (prefix, 1), ("B", 1)])
+    if known.chat is not None:
+        # the file of `jeton.chat.PRESETS`, whose import takes as long as reading a small vocabulary
+        with open(os.path.join(_PRESETS, f"{known.chat}.jinja"), encoding="utf-8") as file:
+            chat_template = file.read()
+    return {"roles": known.roles, "template": template, "chat_template": chat_template}
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

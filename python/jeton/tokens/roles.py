@@ -9,14 +9,15 @@ Left out: reading and writing them (`formats.config`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ..errors import ConfigError, SpecialTokenError, UnknownTokenError, keyword
 from ..util.arguments import Keep, strings, wrong
+from ..util.readonly import ReadOnlyDict
 from .protocols import HasSpelling
 from .spelling import Spelling
 
-__all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "role_id", "with_roles"]
+__all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "Roles", "role_id", "with_roles"]
 
 # in the order of transformers
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -25,6 +26,27 @@ _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
 # Keys of a configuration that let a class of transformers build its template from `bos` and `eos`.
 TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
 TEMPLATE_ROLES = ("bos", "eos", "cls", "sep")
+
+
+class Roles(ReadOnlyDict):
+    """Roles of a tokenizer: role -> special token. Read-only.
+
+    Examples:
+        >>> Roles({"eos": "</s>"})["bos"]
+        Traceback (most recent call last):
+            ...
+        jeton.errors.UnknownTokenError: the tokenizer has no role 'bos' (it has: eos); tok.with_roles(bos=…) sets it
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, role: object) -> NoReturn:
+        has = f"it has: {', '.join(self)}" if self else "it has none"
+        remedy = f"tok.with_roles({role}=…) sets it" if role in ROLES else f"the roles are {', '.join(ROLES)}"
+        raise UnknownTokenError(f"the tokenizer has no role {role!r:.60} ({has}); {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Roles, (dict(self),)
 
 
 class _RoleTokenizer(HasSpelling, Protocol):

@@ -63,7 +63,7 @@ ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(("train", "train_from_iterator"), _TRAIN),
     **{name: f"tok.definition.{name}" for name in ("model", "normalizer", "decoder")},
     "pre_tokenizer": "tok.definition.pretokenizer",
-    "post_processor": "tok.definition.template",
+    "post_processor": "tok.definition.template; tok.with_template(single, pair) sets it",
     # tiktoken
     "encode_ordinary": "tok.encode(text)",
     "encode_ordinary_batch": "tok.encode_batch(texts)",

@@ -448,7 +448,7 @@ class TestPointing:
             "id": str(id),
             "bytes": SMALL.id_to_bytes(id).hex(" "),
             "spelling": SMALL.id_to_token(id),
-            "rank": str(tree.nodes[-1].rank),
+            "merge number": f"{tree.nodes[-1].rank + 1:,}",
         }
         merges = [node for node in tree.nodes if node.left is not None]
         assert view.locator(".card .merges li").count() == len(merges)

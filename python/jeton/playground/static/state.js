@@ -151,7 +151,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     save();
     await writing;
     const { fragment, left } = await toFragment(whole());
-    return { url: `${location.origin}/#${fragment}`, left };
+    return { url: `${location.href.split("#")[0]}#${fragment}`, left };
   }
 
   return { state, set, go, read, address };
