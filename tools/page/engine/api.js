@@ -125,7 +125,7 @@ function names(tok, pretokens) {
     for (const found of attempts?.found ?? []) add(found[2]);
   }
   tok.fetch([...ids]);
-  return Object.fromEntries([...ids].map((id) => [id, [visible(tok.spelled(id)), hue(id), tok.spelled(id).length]]));
+  return Object.fromEntries([...ids].map((id) => [id, [visible(tok.spelled(id)), hue(tok.spelled(id)), tok.spelled(id).length]]));
 }
 
 async function paragraph(catalog, request) {

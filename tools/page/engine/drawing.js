@@ -3,16 +3,19 @@
 import { continues, decode, decodeIgnoring, decodeStrict, encode, isAt, length, sizeAt, toHex } from "./bytes.js";
 import { cutCharacter, partsOf } from "./look_parts.js";
 
-const GOLDEN_ANGLE = 137.508;
 const LONGEST_GAP = 256; // longer dropped text is displayed as its number of bytes
 
-/** The hue of an id. */
-export const hue = (id) => roundHalfToEven(id * GOLDEN_ANGLE) % 360;
+// CRC-32 (ISO 3309, as in gzip): the remainder of each byte
+const REMAINDERS = Uint32Array.from({ length: 256 }, (_, byte) => {
+  for (let bit = 0; bit < 8; bit += 1) byte = byte & 1 ? (byte >>> 1) ^ 0xedb88320 : byte >>> 1;
+  return byte;
+});
 
-function roundHalfToEven(number) {
-  const low = Math.floor(number);
-  const rest = number - low;
-  return rest > 0.5 || (rest === 0.5 && low % 2) ? low + 1 : low;
+/** The hue of a token's bytes: their CRC-32 modulo 360. */
+export function hue(data) {
+  let rest = 0xffffffff;
+  for (const byte of data) rest = REMAINDERS[(rest ^ byte) & 0xff] ^ (rest >>> 8);
+  return ((rest ^ 0xffffffff) >>> 0) % 360;
 }
 
 /**
@@ -113,7 +116,7 @@ class Describer {
     const key = `${id} ${JSON.stringify(parts)}`;
     if (!this.#numbers.has(key)) {
       this.#numbers.set(key, this.table.length);
-      this.table.push({ id, hue: hue(id), special: this.#special.has(id), hex: toHex(data), parts });
+      this.table.push({ id, hue: hue(data), special: this.#special.has(id), hex: toHex(data), parts });
     }
     return this.#numbers.get(key);
   }

@@ -1,4 +1,5 @@
-// Visible form of bytes: `jeton/drawing/look_parts.py` in JavaScript, which describes it. Rows are [kind, shown, text, side?].
+// Visible form of bytes: `jeton/drawing/look_parts.py` in JavaScript, which describes it. Rows are
+// [kind, shown, text, side?, cut?].
 
 import { continues, decode, sizeAt, toHex, units } from "./bytes.js";
 import { is } from "./characters.js";
@@ -28,19 +29,22 @@ export function partsOf(text, start, end) {
   const wholeStart = head ? Math.min(head[1], end) : start;
   const wholeEnd = tail ? Math.max(tail[0], wholeStart) : end;
   const parts = [];
-  if (head) parts.push(hexPart(text.subarray(start, wholeStart), null, side(decode(text.subarray(...head)))));
+  if (head) parts.push(cutPart(text.subarray(...head), start - head[0], wholeStart - head[0]));
   parts.push(...wholeParts(text.subarray(wholeStart, wholeEnd)));
-  if (tail && wholeEnd < end) parts.push(hexPart(text.subarray(wholeEnd, end), text.subarray(...tail)));
+  if (tail && wholeEnd < end) parts.push(cutPart(text.subarray(...tail), 0, end - wholeEnd));
   return parts;
 }
 
 const row = (kind, shown, text, itsSide) => (itsSide ? [kind, shown, text, itsSide] : [kind, shown, text]);
 
-/** Hexadecimal bytes, with the character that begins in them, if any. */
-function hexPart(data, begins = null, itsSide = "") {
-  if (!begins) return row("bytes", `⟨${toHex(data, " ")}⟩`, "", itsSide);
-  const character = decode(begins);
-  return row("bytes", `⟨${visible(begins)} ${toHex(data, " ")}⟩`, character, side(character));
+/** Bytes that are not UTF-8, in hexadecimal. */
+const hexPart = (data) => ["bytes", `⟨${toHex(data, " ")}⟩`, ""];
+
+/** Bytes of a split character in hexadecimal; the token in which it begins also has the character. */
+function cutPart(data, start, end) {
+  const [character, hex] = [decode(data), toHex(data.subarray(start, end), " ")];
+  const whole = start ? "" : visible(data);
+  return ["bytes", start ? `⟨${hex}⟩` : `⟨${whole} ${hex}⟩`, start ? "" : character, side(character), [whole, start, end, data.length]];
 }
 
 const side = (character) => (is("rtl", character) ? "rtl" : is("ltr", character) ? "ltr" : "");

@@ -108,7 +108,7 @@ function looks(tok, nodes) {
     let [before, after] = [new Uint8Array(), whole.subarray(MOST_SHOWN, MOST_SHOWN + 3)];
     if (isAt(data, text, start, Math.min(end, text.length))) [before, after] = [text.subarray(Math.max(start - 3, 0), start), text.subarray(end, end + 3)];
     const parts = partsOf(concat([before, data, after]), before.length, before.length + data.length);
-    return { hue: hue(id), shown: parts.map(([, shown]) => shown).join("") + (whole.length > MOST_SHOWN ? "…" : "") };
+    return { hue: hue(whole), shown: parts.map(([, shown]) => shown).join("") + (whole.length > MOST_SHOWN ? "…" : "") };
   });
 }
 

@@ -23,7 +23,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})
         >>> facts["pretokens"][0]["ids"], facts["names"][104]
-        ([104, 105], ('h', 261, 1))
+        ([104, 105], ('h', 159, 1))
     """
     tok = catalog.get(request_fields.text(request, "tokenizer"))
     text = request_fields.text(request, "text")
@@ -48,7 +48,10 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(explanation: Explanation) -> dict[int, tuple[str, int, int]]:
     """Returns id -> (visible form, hue, number of bytes) for all ids in an explanation."""
-    return {id: (explanation.name(id), hue(id), len(explanation.describe(id))) for id in sorted(set(_ids(explanation)))}
+    return {
+        id: (explanation.name(id), hue(explanation.describe(id)), len(explanation.describe(id)))
+        for id in sorted(set(_ids(explanation)))
+    }
 
 
 def _ids(explanation: Explanation) -> Iterator[int]:
