@@ -6,7 +6,7 @@ import { counted, say } from "./language.js";
 import { eastAsian, languageOf } from "./text_units.js";
 
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
-export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
+export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, translate: "no", lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
 
 /** A row of tokens with separators. */
 export const chips = (looks, between = "") =>
@@ -22,7 +22,7 @@ export function bar(share, kind = "") {
 /** Describes a token in one line: "id 496 · 3 bytes 73 74 72". */
 export function inOneLine(drawing, index) {
   const { id, hex } = drawing.table[drawing.looks[index]];
-  return `id ${id} · ${counted(hex.length / 2, "byte")} ${hex.replace(/..(?!$)/g, "$& ")}`;
+  return `${say("id {id}", { id })} · ${counted(hex.length / 2, "byte")} ${hex.replace(/..(?!$)/g, "$& ")}`;
 }
 
 /** A labelled select; `choices` are pairs of value and label. */

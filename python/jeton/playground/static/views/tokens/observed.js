@@ -20,7 +20,7 @@ export function observed({ drawing, text }) {
   const found = longest.slice(0, 50).map((match) => tokensOf(drawing, text, match)).filter(Boolean);
   const cut = found.find(({ pieces }) => pieces.length > 1);
   if (cut) {
-    const values = { word: h("em", {}, cut.word), pieces: h("strong", {}, cut.pieces.join("·")), count: String(cut.pieces.length), ids: cut.ids.join(", ") };
+    const values = { word: h("em", { translate: "no" }, cut.word), pieces: h("strong", { translate: "no" }, cut.pieces.join("·")), count: String(cut.pieces.length), ids: cut.ids.join(", ") };
     return { message: message("{word} is {pieces}: {count} numbers ({ids}), no letters."), values, at: cut.first };
   }
   const split = drawing.groups.findIndex((group, index) => group === drawing.groups[index + 1]);

@@ -105,7 +105,7 @@ const placeOf = (start, id, symbols) => symbols.findIndex((symbol) => symbol.sta
 
 function chip(id, names, classes = "") {
   const [shown, hue] = names[id];
-  return h("span", { class: `t chip h${hue}${classes}`, title: `id ${id}` }, shown);
+  return h("span", { class: `t chip h${hue}${classes}`, translate: "no", title: say("id {id}", { id }) }, shown);
 }
 
 // Each name is isolated, so that "a + b → c" stays left-to-right.
