@@ -40,6 +40,8 @@ FOREIGN = {
     *("{value} is not in the range {range}.", "{kind} {name} does not exist.", "{kind} {name} is a directory."),
     *("{kind} {name} is a file.", "No such file or directory", "Permission denied", "Is a directory"),
     *("Not a directory", "File exists", "No space left on device", "Read-only file system"),
+    *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a list", "a string")),
+    *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a value", "an object")),  # of serde
     "{folder}: no manifest.json",  # the name is a constant of Jeton
 }
 ENGLISH_LETTERS = re.compile(r"[a-z]{4,}")

@@ -71,7 +71,7 @@ export function mount(root, app) {
     return h(
       "section",
       { class: "panel" },
-      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? ` · ${say("special tokens parsed")}` : "", " ", badge),
+      h("h3", {}, h("span", { translate: "no" }, tokenizer), " · ", counted(num_tokens, "token"), special ? ` · ${say("special tokens parsed")}` : "", " ", badge),
       note ? h("p", { class: "note" }, note) : null,
       h("div", { class: "pane" }, tokens),
       h("div", { class: "under" }, line, open),

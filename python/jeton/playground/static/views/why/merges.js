@@ -63,6 +63,7 @@ export function stepper(facts, answer, onStep, app) {
     line.replaceChildren(...chips);
     line.setAttribute("aria-label", symbols.map((symbol) => names[symbol.id][0]).join(" | "));
     verdict.replaceChildren(...(next ? reasons(next, step, symbols, names, mergeNumber) : split ? apart(split, names) : ending(facts, symbols, answer)));
+    rivalsTitle.hidden = !next;
     rivalsTitle.textContent = next ? say("Pairs that can merge here") : "";
     table.replaceChildren(...(next ? [rivals(next, names, first_rank)] : []));
     done.replaceChildren(
