@@ -36,19 +36,20 @@ TEXTS = """() => {
   for (const folded of document.querySelectorAll("details")) folded.open = true;
   const isSeen = (element) => element.checkVisibility({ visibilityProperty: true });
   const isData = (element) => element.closest("[translate=no], [lang=en], code, pre, script, style");
-  const found = [];
+  const found = [["title", document.title]];
+  const add = (element, name, text) => { if (isSeen(element)) found.push([`${element.className} ${name}`, text]); };
   const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
     const element = node.parentElement;
-    if (isSeen(element) && !isData(element)) found.push([`${element.localName}.${element.className}`, node.data.trim()]);
+    if (!isData(element)) add(element, element.localName, node.data.trim());
   }
   for (const name of ["aria-label", "aria-description", "aria-valuetext", "alt", "placeholder", "title"]) {
     for (const element of document.body.querySelectorAll(`[${name}]`)) {
-      const own = isData(element) ? element.textContent.trim() : "";
-      if (isSeen(element)) found.push([`${element.localName}.${element.className} ${name}`, element.getAttribute(name).replace(own, "")]);
+      const own = isData(element) ? element.textContent.trim() : ""; // a token in its label
+      add(element, name, element.getAttribute(name).replace(own, ""));
     }
   }
-  return [...found, ["title", document.title]];
+  return found;
 }"""
 # Languages of the elements with Chinese characters, which select their font.
 HAN = """() => [...document.querySelectorAll(".pane .t, .paragraph p, .story p, textarea")]

@@ -65,6 +65,8 @@ def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_addre
 def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:
     page = open_page(view="classics", classic="cut-character")
     page.locator(".panel").nth(3).wait_for()
+    assert page.locator(".story h2 [lang=zh]").inner_text() == "猫"
+    assert set(page.locator(".story .telling [lang=zh]").all_inner_texts()) == {"猫", "的"}
     page.locator(".panel").first.locator(".t").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator(".panel .one-line").first.inner_text() == "id 234 · 1 byte 8c"

@@ -8,6 +8,10 @@ import { eastAsian, languageOf } from "./text_units.js";
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
 export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, translate: "no", lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
 
+/** A text of the page with the languages of its East Asian characters, which select their font: 猫 in an English sentence. */
+export const inLanguages = (text) =>
+  text.split(/([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+)/u).map((run, index) => (index % 2 ? h("span", { lang: languageOf(eastAsian(run)) }, run) : run));
+
 /** A row of tokens with separators. */
 export const chips = (looks, between = "") =>
   h("span", { class: "tokens chips" }, ...looks.flatMap((look, index) => (index && between ? [between, chip(look)] : [chip(look)])));
