@@ -71,7 +71,7 @@ VIEWS: dict[str, tuple[dict[str, Any], str]] = {
     "why-wordpiece": ({"view": "why", "tokenizer": "wp", "text": "lower 麒"}, ".longest tr"),
     "train": ({"view": "train", "text": "zebra zebras", "step": 2}, ".bars tbody tr"),
     **{
-        f"train-{name}": ({"view": "train", "algorithm": name, "step": 1}, "#view-train .made .t")
+        f"train-{name}": ({"view": "train", "text": "low lower lowest new newer", "algorithm": name, "step": 1}, "#view-train .made .t")
         for name in ("words", "wordpiece", "sentencepiece", "unigram")
     },
     "compare": ({"view": "compare", "text": TEXT, "compare": ["bpe", "uni", "wp"]}, ".chart tbody tr"),
