@@ -622,6 +622,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         at: TextUnit = "character",
         special: Special | None = None,
         add_special_tokens: bool | None = None,
+        **unknown: Never,
     ) -> str:
         """The longest part of a text whose own number of tokens fits.
 
@@ -640,6 +641,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 ``"sentence"`` (Unicode Standard Annex #29). If not even one unit fits, the next smaller one is used.
             special: as `encode`.
             add_special_tokens: as `encode`.
+            unknown: as `encode`.
 
         Returns:
             A part of the text, possibly empty; the text itself if it fits.
@@ -657,6 +659,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .calls.cutting import truncate
 
+        if unknown:
+            _refuse(self.truncate, unknown)
         return truncate(
             self._core,
             text,
@@ -677,6 +681,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         at: SplitUnit = "character",
         special: Special | None = None,
         add_special_tokens: bool | None = None,
+        **unknown: Never,
     ) -> list[Chunk]:
         """All of a text in chunks of at most `max_tokens` tokens each, as long as possible, in order.
 
@@ -697,6 +702,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 source code of any language, by their indentation, then by open brackets, with blank lines first.
             special: as `encode`.
             add_special_tokens: as `encode`.
+            unknown: as `encode`.
 
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`.
@@ -714,6 +720,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .calls.cutting import split
 
+        if unknown:
+            _refuse(self.split, unknown)
         return split(
             self._core,
             text,
@@ -1083,6 +1091,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
         stop: str | Iterable[str] = (),
+        **unknown: Never,
     ) -> TextStream:
         """Decodes ids that arrive one by one, such as those of a language model.
 
@@ -1094,7 +1103,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
             stop: strings that end the text, which may span tokens. The text ends before the match that starts first;
-                if several start there, at the shortest. Only text after the prompt is searched.
+                if several start there, at the shortest. Only text after the prompt is searched. With
+                `skip_special_tokens` no special token is in the text, so none ends it: compare its id.
+            unknown: as `encode`.
 
         Returns:
             A stream whose `push` returns text as soon as it is final.
@@ -1111,6 +1122,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> stream.text, stream.stopped
             ('hi EN', 'END')
         """
+        if unknown:
+            _refuse(self.stream, unknown)
         if invalid_utf8 not in ("replace", "strict", "ignore"):
             raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
         stops = [

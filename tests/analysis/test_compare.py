@@ -73,6 +73,12 @@ def test_the_dictionary_is_json() -> None:
     assert (data["num_bytes"], data["num_chars"]) == (19, 13)
 
 
+def test_a_page_holds_what_a_notebook_displays() -> None:
+    found = jeton.compare(TOKS, "naïve <café>")
+    assert found.to_html().startswith("<!doctype html>")
+    assert found._repr_html_() in found.to_html()
+
+
 def test_long_texts_are_cut_short_for_people_and_say_so() -> None:
     shown = str(jeton.compare({"a": tokenizer("byte none"), "b": tokenizer("byte gpt2")}, "naïve tale " * 500))
     assert "tokens more" in shown

@@ -120,6 +120,8 @@ def test_forms() -> None:
         "removed": [],
         "added": [33],
     }
+    assert found.to_html().startswith("<!doctype html>")
+    assert found._repr_html_() in found.to_html()
     many = jeton.compare(BYTES, ("ab" * 30, "cb" * 30))
     assert str(many).endswith("and 10 changes more")
     long = jeton.compare(BYTES, ("", "a" * 1000))

@@ -498,7 +498,7 @@ def test_a_padded_batch_is_a_mapping() -> None:
 
 def test_the_padding_token_is_that_of_the_tokenizer() -> None:
     tok = BERT.add_tokens(["<pad>"])
-    with pytest.raises(jeton.ConfigError, match="no padding token: pass pad_id=") as caught:
+    with pytest.raises(jeton.ConfigError, match="no padding token: pass pad_id=.*with_roles") as caught:
         tok.encode_batch(["a"]).padded()
     assert caught.value.option == "pad_id"
     for pad, id in (("<pad>", 256), ("a", 97)):  # an entry may serve, too
@@ -562,7 +562,7 @@ def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> 
         ({"max_length": 1 << 40}, "max_length", "max_length="),
         ({"max_length": 1}, "max_length", "max_length=1 is below the 2 ids that the template adds"),
         ({"max_length": 2, "pairs": ["a", "b"]}, "max_length", "below the 3 ids"),
-        ({"truncation": True}, "truncation", 'truncation=True is not "longest_first", "only_first" or "only_second"'),
+        ({"truncation": True}, "truncation", "truncation=True is not .*; max_length= alone truncates"),
         ({"truncation": "longest"}, "truncation", "truncation='longest'"),
         ({"stride": -1}, "stride", "stride=-1"),
         ({"stride": "1"}, "stride", "stride='1'"),

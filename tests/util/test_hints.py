@@ -9,7 +9,8 @@ import pytest
 
 import jeton
 from jeton import tokenizer
-from jeton.util.hints import _OF_LOAD, ATTRIBUTES, KEYWORDS, NAMES
+from jeton.chat import _FOREIGN_KEYWORDS
+from jeton.util.hints import _OF_CUTTING, _OF_LOAD, _OF_STREAM, ATTRIBUTES, KEYWORDS, NAMES
 
 TOK: Any = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<pad>": 300}).with_roles(
     pad="<pad>"
@@ -35,7 +36,14 @@ def test_hints_hide_no_attribute_of_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    "hint", sorted({*ATTRIBUTES.values(), *KEYWORDS.values(), *NAMES.values(), *_OF_LOAD.values()})
+    "hint",
+    sorted(
+        {
+            hint
+            for hints in (ATTRIBUTES, KEYWORDS, NAMES, _OF_LOAD, _OF_CUTTING, _OF_STREAM, _FOREIGN_KEYWORDS)
+            for hint in hints.values()
+        }
+    ),
 )
 def test_what_a_hint_names_exists(hint: str) -> None:
     """An expression of a tokenizer, `tok.x.y`, a name of the package, or a keyword, `x=`."""
@@ -64,6 +72,11 @@ def test_what_a_hint_names_exists(hint: str) -> None:
         (lambda: TOK.decode_batch([[104]], errors="strict"), "invalid_utf8="),
         (lambda: jeton.load("default", trust_remote_code=True), "code of a repository is never run"),
         (lambda: jeton.load("default", revision="main"), "hf:owner/name@revision"),
+        (lambda: jeton.load("default", warm_up=True), "jeton.load(name).warm_up()"),  # type: ignore[arg-type]
+        (lambda: TOK.truncate("h", 5, max_length=5), "max_tokens="),
+        (lambda: TOK.split("h", 5, chunk_overlap=1), "overlap="),
+        (lambda: TOK.split("h", 5, allowed_special="all"), 'special="all"'),
+        (lambda: TOK.stream(stop_strings=["h"]), "stop="),
         (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a typing error
     ],
 )
@@ -71,6 +84,20 @@ def test_keywords_of_other_libraries_are_errors_that_name_ours(call: Any, hint: 
     with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument '\w+'; in Jeton: ") as failure:
         call()
     assert hint in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"), [("return_tensors", "tok.chat(messages).ids"), ("chat_template", "template=")]
+)
+def test_keywords_of_apply_chat_template_are_no_variables(keyword: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=rf"^chat\(\) has no keyword '{keyword}'; in Jeton: ") as failure:
+        TOK.chat([{"role": "user", "content": "hi"}], template="chatml", **{keyword: "pt"})
+    assert hint in str(failure.value)
+
+
+def test_columns_by_name_are_those_of_a_padded_batch() -> None:
+    with pytest.raises(TypeError, match=r"^a row is an integer or a slice, not 'input_ids'; .*padded\(\) has columns"):
+        TOK.encode_batch(["hi"])["input_ids"]
 
 
 def test_an_unknown_keyword_like_no_other_has_no_hint() -> None:

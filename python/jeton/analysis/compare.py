@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ..drawing import Drawing, to_html, to_terminal
 from ..drawing.display_width import aligned, display_width
+from ..drawing.page import to_page
 from ..drawing.theme import REPORT_CSS
 from ..encoding import Encoding
 from ..tokenizer import Tokenizer
@@ -208,6 +209,10 @@ class Comparison:
             if more:
                 lines.append("  " + more)
         return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """A page in HTML that needs no other files, for light and dark screens."""
+        return to_page(translate("Comparison of tokenizers"), self._repr_html_())
 
     def _repr_html_(self) -> str:
         def row(cells: Sequence[str], tag: str) -> str:

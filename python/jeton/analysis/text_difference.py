@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..drawing import draw, to_terminal
-from ..drawing.page import CSS, look_html
+from ..drawing.page import CSS, look_html, to_page
 from ..drawing.theme import REPORT_CSS, themed
 from ..tokenizer import Tokenizer
 from ..tokens.special import Special
@@ -171,6 +171,10 @@ class TextDifference:
                 if left_out:
                     lines.append("    " + translate("and {number} tokens more", number=f"{left_out:,}"))
         return "\n".join([*lines, *self._more()])
+
+    def to_html(self) -> str:
+        """A page in HTML that needs no other files, for light and dark screens."""
+        return to_page(translate("Difference of two texts"), self._repr_html_())
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{html.escape(self.heading())}</p><p class=soft>{html.escape(repr(self.tok))}</p>"]

@@ -95,6 +95,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
     def __getitem__(self, index: int | slice) -> NDArray[np.uint32] | list[NDArray[np.uint32]]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        if isinstance(index, str):
+            raise TypeError(f"a row is an integer or a slice, not {index!r}; tok.encode_batch(texts).padded() has columns")
         index = range(len(self))[index]
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
@@ -171,8 +173,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             pad_id = self.pad_id
         if pad_id is None:
             raise ConfigError(
-                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such as "
-                'tok.special_tokens["<pad>"]',
+                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such as tok.eos_id; "
+                "tok.with_roles(pad=…) sets the token",
                 option="pad_id",
             )
         pad_id = integer(pad_id, "pad_id", 0, MAX_PAD_ID)

@@ -43,9 +43,9 @@ def warm_up(tok: Any) -> None:
         lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,
         lambda: tok.decode(ids),
         lambda: tok.decode_batch([ids]),
+        # Without a template it raises, after the imports that `jeton.chat_count` needs, too.
+        lambda: tok.chat(_MESSAGES, add_generation_prompt=True).ids,
     ]
-    if tok.definition.chat_template is not None:
-        calls.append(lambda: tok.chat(_MESSAGES, add_generation_prompt=True).ids)
     for call in calls:
         # A vocabulary without these characters, a template that refuses the message, a package that is not installed:
         # the call that needs them raises, not this one.

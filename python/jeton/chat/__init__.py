@@ -354,6 +354,16 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
+# Keyword of `apply_chat_template` -> what it is here.
+_FOREIGN_KEYWORDS = {
+    "chat_template": "template=",
+    **dict.fromkeys(("return_tensors", "return_dict"), "tok.chat(messages).ids, a list"),
+    "return_assistant_tokens_mask": "tok.chat(messages).mask",
+    "documents": 'variables={"documents": …}',
+    "max_length": "len(tok.chat(messages).ids), to compare with a limit",
+    "truncation": "len(tok.chat(messages).ids), to compare with a limit",
+    "padding": "tok.chat(messages).ids, to pad with tok.pad_id",
+}
 _KEYWORDS = ("add_generation_prompt", "continue_final_message", "tokenize", "tools", "template", "special", "variables")
 
 
@@ -370,6 +380,8 @@ def refuse_keywords(unknown: Mapping[str, Any]) -> None:
         TypeError: chat() has no keyword 'enable_thinking'; a variable of the template: variables={'enable_thinking': …}
     """
     for name in unknown:
+        if name in _FOREIGN_KEYWORDS:
+            raise TypeError(f"chat() has no keyword {name!r}; in Jeton: {_FOREIGN_KEYWORDS[name]}")
         close = get_close_matches(name, _KEYWORDS, 1)
         hint = f"did you mean {close[0]}=…? Or " if close else ""
         raise TypeError(f"chat() has no keyword {name!r}; {hint}a variable of the template: variables={{{name!r}: …}}")

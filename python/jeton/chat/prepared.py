@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..errors import ChatTemplateError, ConfigError, keyword
-from ..tokens.protocols import HasSpelling
+from ..tokens.protocols import HasCore
 from .encode import ChatTokenizer
 from .presets import PRESETS
 from .template import RenderedRun, choose, render
@@ -93,7 +93,7 @@ def _are_objects(values: Any) -> bool:
     return isinstance(values, list | tuple) and all(isinstance(value, Mapping) for value in values)
 
 
-def presets_for(tok: HasSpelling) -> list[str]:
+def presets_for(tok: HasCore) -> list[str]:
     """Returns the names in `PRESETS` whose special tokens a tokenizer has: those of the most tokens first.
 
     The tokens show which format a tokenizer was made for, and not that its model was trained on it. For a preset that
@@ -111,12 +111,12 @@ def presets_for(tok: HasSpelling) -> list[str]:
     return sorted(names, key=lambda name: -len(PRESETS[name].tokens))
 
 
-def added_spellings(tok: HasSpelling) -> set[str]:
+def added_spellings(tok: HasCore) -> set[str]:
     """Returns the spellings of all added tokens; models have marks as ``<think>`` as tokens that are not special."""
     return {content for _, content, _, _ in tok._core.added_tokens()}
 
 
-def _remedy(tok: HasSpelling) -> str:
+def _remedy(tok: HasCore) -> str:
     """Tells how a tokenizer without a chat template gets one."""
     names = presets_for(tok)
     if not names:

@@ -8,13 +8,17 @@ from typing import Protocol
 from .._core import Tokenizer as Core
 from ..definition import Definition
 
-__all__ = ["HasSpelling"]
+__all__ = ["HasCore", "HasSpelling"]
 
 
-class HasSpelling(Protocol):
-    """Attributes that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
+class HasCore(Protocol):
+    """A tokenizer, of which only the core is used."""
 
     _core: Core
+
+
+class HasSpelling(HasCore, Protocol):
+    """Attributes that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
 
     @property
     def definition(self) -> Definition: ...  # noqa: D102

@@ -122,6 +122,16 @@ KEYWORDS: dict[str, str] = {
     "nbest_size": "nbest=, of tok.encode",
 }
 _OF_DECODE = {"errors": "invalid_utf8="}
+# Of `truncate` and `split`; also names of text splitters.
+_OF_CUTTING = {
+    **dict.fromkeys(("max_length", "chunk_size", "max_chunk_size", "limit"), "max_tokens="),
+    **dict.fromkeys(("chunk_overlap", "stride"), "overlap=, of tok.split"),
+    "truncation_side": "side=, of tok.truncate",
+}
+_OF_STREAM = {
+    **dict.fromkeys(("stop_strings", "stop_sequences"), "stop="),
+    **dict.fromkeys(("ids", "skip_prompt"), "prompt_ids="),
+}
 _OF_LOAD = {
     "revision": '"hf:owner/name@revision"',
     "trust_remote_code": "code of a repository is never run",
@@ -130,6 +140,14 @@ _OF_LOAD = {
     "local_files_only": "the environment variable JETON_OFFLINE=1",
     "model_file": "path_or_name=",
     "pat_str": "pattern=",
+    "warm_up": "jeton.load(name).warm_up()",
+}
+_OF_METHODS = {
+    "decode_batch": _OF_DECODE,
+    "load": _OF_LOAD,
+    "split": _OF_CUTTING,
+    "stream": _OF_STREAM,
+    "truncate": _OF_CUTTING,
 }
 
 # Name in another package -> what it is here.
@@ -173,8 +191,9 @@ def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any]) -> N
     from difflib import get_close_matches
 
     name = next(iter(unknown))
-    hint = _OF_DECODE.get(name) if method.__name__.startswith("decode") else None
-    hint = hint or (_OF_LOAD if method.__name__ == "load" else KEYWORDS).get(name)
+    hint = _OF_METHODS.get(method.__name__, {}).get(name)
+    if hint is None and method.__name__ != "load":
+        hint = KEYWORDS.get(name)
     if hint is None:
         parameters = inspect.signature(method).parameters.values()
         own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
