@@ -46,6 +46,16 @@ print({"numpy", "jinja2", "jeton.calls.cutting"} <= warm - cold, sorted({*sys.mo
     assert run(code) == "True []\n"
 
 
+def test_counts_of_chats_need_no_package_later_without_a_template() -> None:
+    code = """
+tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, []).warm_up()
+warm = {*sys.modules}
+jeton.chat_count(tok, [{"role": "user", "content": "x"}])
+print({*sys.modules} - warm)
+"""
+    assert run(code) == "{'jeton.chat.count'}\n"
+
+
 @pytest.mark.alone
 def test_tables_are_built() -> None:
     code = """

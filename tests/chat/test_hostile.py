@@ -221,6 +221,11 @@ def test_templates_that_are_none(own: Any) -> None:
         TOK._with_facts(chat_template=own).chat(HI)
 
 
+def test_a_tokenizer_that_fits_no_preset_names_the_estimate() -> None:
+    with pytest.raises(ChatTemplateError, match=r"no chat template; .*; jeton\.chat_count\(tok, messages\) estimates"):
+        jeton.Tokenizer.from_merges({104: b"h"}, []).chat(HI)
+
+
 def test_which_template() -> None:
     with pytest.raises(ChatTemplateError, match=r"no chat template; .*'chatml'"):
         TOK.chat(HI)

@@ -96,7 +96,9 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if isinstance(index, str):
-            raise TypeError(f"a row is an integer or a slice, not {index!r}; tok.encode_batch(texts).padded() has columns")
+            raise TypeError(
+                f"a row is an integer or a slice, not {index!r}; tok.encode_batch(texts).padded() has columns"
+            )
         index = range(len(self))[index]
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 

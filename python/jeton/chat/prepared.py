@@ -122,7 +122,8 @@ def _remedy(tok: HasCore) -> str:
     if not names:
         return (
             f"pass {keyword('template')} a Jinja template; it has the special tokens of none of Jeton's "
-            f"({', '.join(PRESETS)}); tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds those of ChatML"
+            f"({', '.join(PRESETS)}); tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds those of ChatML; "
+            "jeton.chat_count(tok, messages) estimates what OpenAI's API counts"
         )
     names = [repr(name) for name in names]
     return (
