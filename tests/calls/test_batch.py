@@ -498,7 +498,7 @@ def test_a_padded_batch_is_a_mapping() -> None:
 
 def test_the_padding_token_is_that_of_the_tokenizer() -> None:
     tok = BERT.add_tokens(["<pad>"])
-    with pytest.raises(jeton.ConfigError, match="no padding token: pass pad_id=.*with_roles") as caught:
+    with pytest.raises(jeton.ConfigError, match=r"no padding token: pass pad_id=.*with_roles") as caught:
         tok.encode_batch(["a"]).padded()
     assert caught.value.option == "pad_id"
     for pad, id in (("<pad>", 256), ("a", 97)):  # an entry may serve, too

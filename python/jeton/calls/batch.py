@@ -175,8 +175,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             pad_id = self.pad_id
         if pad_id is None:
             raise ConfigError(
-                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such as tok.eos_id; "
-                "tok.with_roles(pad=…) sets the token",
+                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such as "
+                "tok.eos_id; tok.with_roles(pad=…) sets the token",
                 option="pad_id",
             )
         pad_id = integer(pad_id, "pad_id", 0, MAX_PAD_ID)
