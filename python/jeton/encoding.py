@@ -117,7 +117,9 @@ class Encoding(Sequence[Token]):
         def __getattr__(self, name: str) -> Any:
             columns = self.__dict__.get("_columns")
             if columns is None or name not in self.__dataclass_fields__:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+                from .util.hints import result_error
+
+                raise result_error(self, name)
             value = self.__dict__[name] = columns.attribute(name)
             return value
 

@@ -10,7 +10,7 @@ import pytest
 import jeton
 from jeton import tokenizer
 from jeton.chat import _FOREIGN_KEYWORDS
-from jeton.util.hints import _OF_CUTTING, _OF_LOAD, _OF_STREAM, ATTRIBUTES, KEYWORDS, NAMES
+from jeton.util.hints import _OF_CUTTING, _OF_LOAD, _OF_STREAM, ATTRIBUTES, KEYWORDS, NAMES, RESULTS
 
 TOK: Any = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<pad>": 300}).with_roles(
     pad="<pad>"
@@ -93,6 +93,24 @@ def test_keywords_of_apply_chat_template_are_no_variables(keyword: str, hint: st
     with pytest.raises(TypeError, match=rf"^chat\(\) has no keyword '{keyword}'; in Jeton: ") as failure:
         TOK.chat([{"role": "user", "content": "hi"}], template="chatml", **{keyword: "pt"})
     assert hint in str(failure.value)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in RESULTS.items() for name in names])
+def test_attributes_of_results_of_other_libraries_name_ours(kind: str, name: str) -> None:
+    batch, encoding = TOK.encode_batch(["hi"], offsets=True), TOK.tokenize("hi")
+    result = {"Encoding": encoding, "TokenBatch": batch}[kind]
+    with pytest.raises(AttributeError) as failure:
+        getattr(result, name)
+    hint = RESULTS[kind][name]
+    assert str(failure.value) == f"'{kind}' object has no attribute '{name}'; in Jeton: {hint}"
+    names = {"tok": TOK, "texts": ["hi"], "batch": batch, "encoding": encoding}
+    assert eval(hint.partition(", or ")[0], names) is not None
+
+
+def test_other_attributes_of_results_have_no_hint() -> None:
+    for result in (TOK.encode_batch(["hi"]), TOK.tokenize("hi")):
+        with pytest.raises(AttributeError, match=r" object has no attribute 'zzz'$"):
+            getattr(result, "zzz")  # noqa: B009  (mypy knows that an `Encoding` has none)
 
 
 def test_columns_by_name_are_those_of_a_padded_batch() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,13 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             )
         index = range(len(self))[index]
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from ..util.hints import result_error
+
+            raise result_error(self, name)
 
     def tolist(self) -> list[list[int]]:
         """The rows as lists of integers.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, NoReturn
 
-__all__ = ["ATTRIBUTES", "KEYWORDS", "NAMES", "attribute_hint", "called", "refuse_keywords"]
+__all__ = ["ATTRIBUTES", "KEYWORDS", "NAMES", "RESULTS", "attribute_hint", "called", "refuse_keywords", "result_error"]
 
 _LOAD = "jeton.load(path_or_name)"
 _TRAIN = "jeton.train(corpus, vocab_size)"
@@ -160,6 +160,33 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(("SentencePieceProcessor", "Processor"), _LOAD),
     **dict.fromkeys(("SentencePieceTrainer", "ByteLevelBPETokenizer"), _TRAIN),
 }
+
+# Attribute of a result of another library -> what it is here, by the class of ours.
+RESULTS: dict[str, dict[str, str]] = {
+    "Encoding": {
+        "input_ids": "encoding.ids",
+        "offsets": "encoding.hf_offsets, or encoding.char_spans",
+        "words": "encoding.word_ids",
+        "attention_mask": "tok.encode_batch(texts).padded().attention_mask",
+    },
+    "TokenBatch": {
+        "input_ids": "batch.padded().input_ids, or batch.ids of all rows",
+        **{name: f"batch.padded().{name}" for name in ("attention_mask", "token_type_ids", "offset_mapping")},
+    },
+}
+
+
+def result_error(result: object, name: str) -> AttributeError:
+    """Builds the error of an attribute that a result does not have.
+
+    Args:
+        result: an `Encoding` or a `TokenBatch`.
+        name: of the attribute.
+    """
+    owner = type(result).__name__
+    hint = RESULTS.get(owner, {}).get(name)
+    suffix = f"; in Jeton: {hint}" if hint else ""
+    return AttributeError(f"{owner!r} object has no attribute {name!r}{suffix}", name=name, obj=result)
 
 
 def attribute_hint(name: str) -> str:
