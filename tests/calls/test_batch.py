@@ -6,6 +6,7 @@ import dataclasses
 import json
 import pickle
 import random
+import time
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -384,6 +385,24 @@ def test_tokens_of_a_sequence() -> None:
         with pytest.raises(jeton.UnknownTokenError, match=f"id {id} at position 1") as caught:
             tok.decode_tokens_bytes([97, id])
         assert caught.value.position == 1
+
+
+def test_offsets_of_a_long_run_of_byte_pieces_take_linear_time() -> None:
+    """The run is held back by the decoder; a copy for each of its ids would take over ten seconds."""
+    pieces = [f"<0x{byte:02X}>" for byte in range(256)]
+    decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+    model = {
+        "type": "BPE",
+        "vocab": {piece: id for id, piece in enumerate(pieces)},
+        "merges": [],
+        "byte_fallback": True,
+    }
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"model": model, "decoder": decoder}).encode())
+    start = time.perf_counter()
+    text, starts = tok.decode_with_offsets("中".encode() * 20_000 + b"\xe4")
+    assert time.perf_counter() - start < 2
+    assert text == "\ufffd" * 60_001  # Hugging Face replaces each byte of a run that is not UTF-8
+    assert starts == [at // 3 for at in range(60_001)]
 
 
 def test_offsets_of_a_sequence() -> None:

@@ -176,9 +176,20 @@ impl Decoder {
         let mut stream = self.stream(skip_special, invalid);
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;
+        // `held_chars` copies what is held back; a long run of byte pieces would be copied for each of its ids.
+        let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
-            starts.push(chars + stream.held_chars(&self.plan, vocab.content(id))?);
+            let Some(ahead) = &mut early else {
+                starts.push(chars + stream.held_chars(&self.plan, vocab.content(id))?);
+                chars += self.push(vocab, &mut stream, &[id])?.chars().count();
+                continue;
+            };
+            starts.push(early_chars + ahead.held_chars(&self.plan, vocab.content(id))?);
+            early_chars += self.push(vocab, ahead, &[id])?.chars().count();
             chars += self.push(vocab, &mut stream, &[id])?.chars().count();
+            if ahead.is_wrong() {
+                (early, early_chars) = (stream.early(), chars);
+            }
         }
         let mut least = chars + self.finish(&mut stream)?.chars().count();
         for start in starts.iter_mut().rev() {

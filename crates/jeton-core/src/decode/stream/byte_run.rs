@@ -3,6 +3,9 @@
 //! Hugging Face replaces every byte of a run of byte pieces by U+FFFD if the run as a whole is not UTF-8. So a run is held
 //! back until it ends or cannot become valid: the length of the run, which is not bounded. If the caller wants bytes and the
 //! following step joins the strings, nothing is held.
+//!
+//! An *early* run is written as it is read, up to a byte that makes it invalid, if the following step joins the strings. It
+//! gives the text of the ids so far without a copy of the run for each id; a caller has to check that it was not wrong.
 
 use super::super::pieces::StringList;
 use super::super::steps::{byte_of, BYTE_PIECE};
@@ -17,11 +20,35 @@ pub(super) struct ByteRun {
     run: Vec<u8>,    // bytes of the current run that are held back
     utf8: Utf8,      // of the current run
     is_broken: bool, // the current run is not UTF-8
+    is_early: bool,
+    num_early: usize, // bytes of the current run that were written early
+    is_wrong: bool,   // a run with such bytes was not UTF-8
 }
 
 impl ByteRun {
     pub fn new(joined: bool) -> Self {
-        Self { joined, piece: Vec::new(), is_text: false, run: Vec::new(), utf8: Utf8::default(), is_broken: false }
+        Self {
+            joined,
+            piece: Vec::new(),
+            is_text: false,
+            run: Vec::new(),
+            utf8: Utf8::default(),
+            is_broken: false,
+            is_early: false,
+            num_early: 0,
+            is_wrong: false,
+        }
+    }
+
+    /// Writes runs early from now on; returns false if they cannot be.
+    pub fn write_early(&mut self) -> bool {
+        self.is_early = self.joined && self.run.is_empty();
+        self.is_early
+    }
+
+    /// Returns true if a run that was written early was not UTF-8.
+    pub fn is_wrong(&self) -> bool {
+        self.is_wrong
     }
 
     pub fn part(&mut self, fragment: &[u8], into: &mut StringList, lossy: bool) {
@@ -59,9 +86,15 @@ impl ByteRun {
             into.open().push(byte);
             return;
         }
-        self.run.push(byte);
         self.is_broken = self.is_broken || self.utf8.push(&[byte], Invalid::Strict, |_| {}).is_err();
+        if self.is_early && !self.is_broken {
+            into.open().push(byte);
+            self.num_early += 1;
+            return;
+        }
+        self.run.push(byte);
         if self.is_broken {
+            self.is_wrong |= self.num_early > 0;
             self.write_bytes(into, lossy);
         }
     }
@@ -69,6 +102,8 @@ impl ByteRun {
     pub fn end_run(&mut self, into: &mut StringList, lossy: bool) {
         let is_broken = std::mem::take(&mut self.is_broken);
         let utf8 = std::mem::take(&mut self.utf8);
+        let num_early = std::mem::take(&mut self.num_early);
+        self.is_wrong |= num_early > 0 && (is_broken || utf8.is_incomplete());
         if self.run.is_empty() {
             return;
         }

@@ -23,6 +23,16 @@ impl ChainState {
         Self { written: vec![0; stages.len()], stages, read: 0, lists: Default::default() }
     }
 
+    /// [`Stage::write_early`] for all stages; returns true if there is one that does.
+    pub fn write_early(&mut self) -> bool {
+        self.stages.iter_mut().fold(false, |any, stage| stage.write_early() || any)
+    }
+
+    /// Returns true if a run that was written early was not UTF-8.
+    pub fn is_wrong(&self) -> bool {
+        self.stages.iter().any(Stage::is_wrong)
+    }
+
     /// Decodes entries and appends the bytes that are final to `out`.
     ///
     /// # Errors

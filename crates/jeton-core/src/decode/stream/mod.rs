@@ -175,6 +175,32 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
+    /// Returns a stream that continues this one and holds back no runs of byte pieces, if this one does; see
+    /// [`byte_run`]. Its text begins here.
+    pub(super) fn early(&self) -> Option<Self> {
+        let mut plan = self.plan.clone();
+        let is_early = match &mut plan {
+            PlanState::Chain(state) => self.lossy() && state.write_early(),
+            _ => false,
+        };
+        is_early.then(|| Self {
+            plan,
+            skip_special: self.skip_special,
+            invalid: self.invalid,
+            utf8: self.utf8.clone(),
+            prompt: VecDeque::new(),
+            stop: None,
+            text: String::new(),
+            status: self.status,
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Returns true if a stream made by [`Stream::early`] has written a run of byte pieces that was not UTF-8.
+    pub(super) fn is_wrong(&self) -> bool {
+        matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
+    }
+
     /// Returns the number of characters of the text that is held back before an id with this content: those that it has
     /// if no id follows, without an incomplete one, unless the content makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {

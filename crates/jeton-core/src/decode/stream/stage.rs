@@ -92,6 +92,19 @@ impl Stage {
         Self { state, is_first: true, is_open: false }
     }
 
+    /// Writes runs of byte pieces early, see [`super::byte_run`]; returns true if this step has them.
+    pub fn write_early(&mut self) -> bool {
+        match &mut self.state {
+            StepState::ByteFallback(run) => run.write_early(),
+            _ => false,
+        }
+    }
+
+    /// Returns true if a run that was written early was not UTF-8.
+    pub fn is_wrong(&self) -> bool {
+        matches!(&self.state, StepState::ByteFallback(run) if run.is_wrong())
+    }
+
     /// Reads a fragment of the list and appends to `into`. Stops soon after `most` bytes were written.
     ///
     /// # Errors
