@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.errors import ConfigError, UnsupportedFeatureError
+from jeton.errors import ConfigError, InvalidTextError, UnsupportedFeatureError
 
 Json = dict[str, Any]
 BYTES = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])
@@ -488,6 +488,9 @@ def test_what_has_no_published_count_is_refused(given: Any, feature: str, place:
         ([message("user", "a", name=1)], r"messages\[0\].name is 1"),
         ([message("assistant", None, tool_calls=[{"function": 1}])], r"tool_calls\[0\].function is 1"),
         ({"messages": HELLO, "tools": 1}, "tools is 1"),
+        ({"messages": HELLO, "tools": [{"type": "function"}]}, r"tools\[0\].function is None"),
+        (request(HELLO, [function("f", None, a={"type": "string", "enum": [{1}]})]), "an enum .* of type set"),
+        (request(HELLO, [function("f", None, a={"type": "string", "enum": [10**5000]})]), "an enum .* of type int"),
         ({"messages": HELLO, "functions": [{}]}, r"functions\[0\].name is None"),
         ({"messages": HELLO, "tool_choice": {"type": "function"}}, "tool_choice.name is None"),
     ],
@@ -495,6 +498,25 @@ def test_what_has_no_published_count_is_refused(given: Any, feature: str, place:
 def test_what_is_no_request_is_refused(given: Any, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         jeton.chat_count(BYTES, given)
+
+
+def test_errors_of_texts_name_their_places() -> None:
+    lone = "\ud800"
+    for given, place in (
+        ([message("user", lone)], r"messages\[0\].content"),
+        ([message("user", "a", name=lone)], r"messages\[0\].name"),
+        (request(HELLO, [function("f", lone)]), r"tools\[0\].function"),
+    ):
+        with pytest.raises(InvalidTextError, match=f"^{place} is not Unicode text"):
+            jeton.chat_count(BYTES, given)
+
+
+def test_escaped_lone_surrogates_in_arguments_are_text() -> None:
+    def count(arguments: str) -> int:
+        call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
+        return jeton.chat_count(BYTES, [message("assistant", None, tool_calls=[call])]).tokens
+
+    assert count(r'"\ud800"') == count("not json")
 
 
 def test_deep_schemas_are_refused() -> None:

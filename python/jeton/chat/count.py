@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from ..errors import ConfigError, UnsupportedFeatureError, keyword
+from ..errors import ConfigError, InvalidTextError, UnsupportedFeatureError, keyword
 from ..util.arguments import wrong
 from ..util.messages import translate
 
@@ -119,6 +119,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
     Raises:
         ConfigError: not a request.
+        InvalidTextError: a text holds a lone surrogate; names its place.
         UnsupportedFeatureError: content or an option without a published count, such as an image; names its place.
 
     Examples:
@@ -195,7 +196,7 @@ def _content(content: Any, path: str) -> Iterator[str]:
     if content is None:
         return
     if isinstance(content, str):
-        yield content
+        yield _unicode(content, path)
         return
     for place, part in _objects(content, path):
         kind = part.get("type")
@@ -211,19 +212,23 @@ def _call(call: Any, path: str) -> tuple[str, str]:
 
 
 def _compact(arguments: str) -> str:
-    """Arguments as compact JSON; other text is unchanged."""
+    """Arguments as compact JSON; other text is unchanged, as is JSON with an escaped lone surrogate."""
     try:
-        return json.dumps(json.loads(arguments), ensure_ascii=False, separators=(",", ":"))
+        compact = json.dumps(json.loads(arguments), ensure_ascii=False, separators=(",", ":"))
+        compact.encode()
     except (ValueError, RecursionError):
         return arguments
+    return compact
 
 
 def _functions(request: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The functions of a request, with their paths."""
     made = [*_objects(request.get("functions") or [], "functions", "functions")]
     for path, tool in _objects(request.get("tools") or [], "tools", "tools"):
-        if tool.get("type", "function") != "function" or not isinstance(tool.get("function"), Mapping):
+        if tool.get("type", "function") != "function":
             _refuse(str(tool.get("type")), f"{path}: a tool of type {tool.get('type')!r:.60}")
+        if not isinstance(tool.get("function"), Mapping):
+            raise ConfigError(f"{path}.function is {tool.get('function')!r:.60}, not an object", option="tools")
         made.append((f"{path}.function", tool["function"]))
     return made
 
@@ -250,10 +255,12 @@ def _definitions(functions: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     lines = ["namespace functions {", ""]
     for path, function in functions:
         name = _string(function.get("name"), f"{path}.name")
+        start = len(lines)
         lines += _comment(function)
         properties = [*_properties(function.get("parameters"), 0, 0)]
         lines += [f"type {name} = (_: {{", *properties, "}) => any;"] if properties else [f"type {name} = () => any;"]
         lines.append("")
+        _unicode("\n".join(lines[start:]), path)
     return "\n".join([*lines, "} // namespace functions"])
 
 
@@ -281,8 +288,16 @@ def _type(schema: Any, indent: int, depth: int) -> str:
     if kind == "array":
         return f"{_type(schema['items'], indent, depth + 1)}[]" if "items" in schema else "any[]"
     if isinstance(kind, str) and isinstance(schema.get("enum"), list | tuple):
-        return " | ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+        return " | ".join(map(_value, schema["enum"]))
     return _TYPES.get(kind, "any") if isinstance(kind, str) else "any"
+
+
+def _value(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        what = f"a value of type {type(value).__name__} that is not JSON"
+        raise ConfigError(f"an enum in the schema of a tool has {what}", option="tools") from None
 
 
 # ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -297,7 +312,15 @@ def _refuse(feature: str, place: str) -> NoReturn:
 def _string(value: Any, path: str) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"{path} is {value!r:.60}, not a text", option=path.partition("[")[0].partition(".")[0])
-    return value
+    return _unicode(value, path)
+
+
+def _unicode(text: str, path: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidTextError(f"{path} is not Unicode text: it holds a lone surrogate") from None
+    return text
 
 
 def _objects(items: Any, path: str, option: str = "messages") -> Iterator[tuple[str, Mapping[str, Any]]]:
