@@ -92,7 +92,11 @@ def _source_note() -> str:
     from .. import __version__
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    day = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
+    try:
+        day = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        what = "no number of seconds since 1970, as the date of a figure is"
+        raise ConfigError(f"the environment's SOURCE_DATE_EPOCH={epoch!r:.60} is {what}") from None
     return f"Jeton {__version__}, {day:%Y-%m-%d}"
 
 
@@ -106,6 +110,8 @@ def labels(names: Sequence[str]) -> list[str]:
         ['qwen', 'o200k_base', 'gpt-4o']
         >>> labels(["a/my.json", "b/my.json"])
         ['a/my', 'b/my']
+        >>> labels(["my.json", "my.model"])
+        ['my.json', 'my.model']
     """
     found = [_stem(name) for name in names]
     for depth in range(2, 9):
@@ -113,6 +119,8 @@ def labels(names: Sequence[str]) -> list[str]:
         if not repeated:
             break
         found = [_stem(name, depth) if label in repeated else label for name, label in zip(names, found, strict=True)]
+    # files of one folder that differ in their suffixes only, and paths with a deep common end
+    found = [name if found.count(label) > 1 else label for name, label in zip(names, found, strict=True)]
     return [literal(label) for label in found]
 
 
