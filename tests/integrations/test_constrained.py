@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
@@ -88,6 +89,14 @@ class TestLlguidance:
         with pytest.raises(jeton.ConfigError, match="no role eos; pass eos="):
             ll_tokenizer(jeton.Tokenizer.from_merges({0: b"a"}, []))
 
+    def test_ids_of_the_end_are_checked(self) -> None:
+        pytest.importorskip("llguidance", reason="needs llguidance")
+        tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+        assert ll_tokenizer(tok, eos=np.int64(5)).eos_token == ll_tokenizer(tok, eos=[5]).eos_token == 5  # type: ignore[arg-type]
+        for eos in (True, -1, 256, "x", [5.5], 1 << 40):
+            with pytest.raises(jeton.ConfigError, match=r"^eos=.* is not an integer from 0 to 255"):
+                ll_tokenizer(tok, eos=eos)  # type: ignore[arg-type]
+
     def test_rows_beyond_the_vocabulary_are_never_permitted(self) -> None:
         llguidance = pytest.importorskip("llguidance", reason="needs llguidance")
         tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], special_tokens={"<|end|>": 256})
@@ -107,6 +116,14 @@ class TestOutlines:
         assert ours == theirs
         for regex in (REGEX, r'\{"n": -?\d+(\.\d+)?\}', "(yes|no|今天)[!?]*"):
             assert core.Index(regex, ours).get_transitions() == core.Index(regex, theirs).get_transitions()
+
+    def test_there_is_one_end(self) -> None:
+        pytest.importorskip("outlines_core", reason="needs outlines-core")
+        tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+        with pytest.raises(jeton.ConfigError, match="eos= is one id"):
+            vocabulary(tok, eos=[5, 6])  # type: ignore[arg-type]
+        with pytest.raises(jeton.ConfigError, match="eos=256 is not"):
+            vocabulary(tok, eos=256)
 
 
 def by_bytes(path: str, eos: int) -> dict[bytes, list[int]]:

@@ -8,11 +8,13 @@ Source: `LLTokenizer` and `TokenizerWrapper` of llguidance 1.9.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
+from ..tokens.vocab_bytes import VocabBytes
+from ..util.arguments import integer
 from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
@@ -32,7 +34,7 @@ def ll_tokenizer(
         slices: as for `LLTokenizer`.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role.
+        ConfigError: no `eos`, and the tokenizer has no such role, or one beyond the rows.
         MissingDependencyError: llguidance is not installed.
 
     Examples:
@@ -42,20 +44,22 @@ def ll_tokenizer(
         True
     """
     llguidance = import_optional("llguidance", "ll_tokenizer")
-    ends = end_ids(tok, eos)
-    wrapper = llguidance.TokenizerWrapper(_Wrapped(tok, ends[0], size))
+    found = tok.vocab_bytes(size)
+    ends = end_ids(tok, eos, len(found.tokens))
+    wrapper = llguidance.TokenizerWrapper(_Wrapped(tok, ends[0], found))
     return llguidance.LLTokenizer(wrapper, eos_token=ends, slices=slices)
 
 
-def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None) -> list[int]:
+def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = None) -> list[int]:
     """The ids that end a text.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: there are none, or one is beyond the rows of the model's output.
     """
     if eos is None:
         eos = [] if tok.eos_id is None else tok.eos_id
-    ids = [eos] if isinstance(eos, int) else [*eos]
+    some = eos if isinstance(eos, Iterable) and not isinstance(eos, str | bytes) else [eos]
+    ids = [integer(id, "eos", 0, (tok.vocab_size if size is None else size) - 1) for id in some]
     if not ids:
         raise ConfigError("the tokenizer has no role eos; pass eos=, the id that ends a text", option="eos")
     return ids
@@ -68,8 +72,7 @@ class _Wrapped:
     `<tool_call>` are no text in a grammar, also where the file says that they are.
     """
 
-    def __init__(self, tok: Tokenizer, eos: int, size: int | None) -> None:
-        found = tok.vocab_bytes(size)
+    def __init__(self, tok: Tokenizer, eos: int, found: VocabBytes) -> None:
         self.eos_token_id = eos
         self.bos_token_id = tok.bos_id
         self.tokens = found.tokens

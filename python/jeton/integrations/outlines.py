@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 from ..util.optional import import_optional
 from .llguidance import end_ids
@@ -24,7 +25,7 @@ def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
         eos: id of the end; None: that of the role ``eos``.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role.
+        ConfigError: no `eos`, and the tokenizer has no such role, or no id of the vocabulary.
         MissingDependencyError: outlines-core is not installed.
 
     Examples:
@@ -34,7 +35,9 @@ def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
         True
     """
     core = import_optional("outlines_core", "vocabulary")
-    (end,) = end_ids(tok, eos)
+    end, *more = end_ids(tok, eos)
+    if more:
+        raise ConfigError("eos= is one id for outlines-core, not a list", option="eos")
     ids: dict[bytes, list[int]] = {}
     for id, data in enumerate(tok.vocab_bytes().text_tokens):
         if data and id != end:

@@ -26,10 +26,10 @@ def tokenizer_info(tok: Tokenizer, *, size: int | None = None, eos: int | Sequen
         eos: id of the end, or ids; None: that of the role ``eos``.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role.
+        ConfigError: no `eos`, and the tokenizer has no such role, or one beyond the rows.
         MissingDependencyError: xgrammar is not installed.
     """
     xgrammar = import_optional("xgrammar", "tokenizer_info")
-    ends = end_ids(tok, eos)
     tokens = tok.vocab_bytes(size).text_tokens
+    ends = end_ids(tok, eos, len(tokens))
     return xgrammar.TokenizerInfo(tokens, xgrammar.VocabType.RAW, vocab_size=len(tokens), stop_token_ids=ends)
