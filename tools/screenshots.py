@@ -34,8 +34,13 @@ WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
 def press(place: int) -> Callable[[Page], None]:
-    """Returns an action that clicks on a token."""
-    return lambda page: page.locator(".pane .t").nth(place).click()
+    """Returns an action that clicks on a token, and waits for its details."""
+
+    def act(page: Page) -> None:
+        page.locator(".pane .t").nth(place).click()
+        page.locator(".card dl").wait_for()
+
+    return act
 
 
 def nothing(page: Page) -> None:
@@ -77,9 +82,9 @@ COMPARE = {
 }
 VOCABULARY = {"view": "vocabulary", "tokenizer": "o200k_base", "find": "berr", "id": 101_830}
 SHOTS = {
-    "play-tokens-light": Shot(TOKENS, ".pane.list .t", press(1)),
-    "play-tokens-dark": Shot(TOKENS, ".pane.list .t", press(1), scheme="dark"),
-    "play-tokens-narrow": Shot(TOKENS, ".pane.list .t", press(1), viewport=NARROW),
+    "play-tokens-light": Shot(TOKENS, ".pane .t", press(1)),
+    "play-tokens-dark": Shot(TOKENS, ".pane .t", press(1), scheme="dark"),
+    "play-tokens-narrow": Shot(TOKENS, ".pane .t", press(1), viewport=NARROW),
     "play-why-light": Shot(WHY, ".symbols .t"),
     "play-why-dark": Shot(WHY, ".symbols .t", scheme="dark"),
     "play-why-narrow": Shot(WHY, ".symbols .t", viewport=NARROW),

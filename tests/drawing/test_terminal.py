@@ -16,10 +16,10 @@ from jeton.drawing.terminal import PALETTE, SEPARATOR
 from .material import ACTS, ESCAPE, tokenized
 
 
-def test_a_color_depends_on_the_id_alone() -> None:
+def test_a_color_depends_on_the_bytes_alone() -> None:
     line = to_terminal(draw([(5, b"a"), (9, b"b"), (5, b"a"), (5, b"a")]), color=True)
     codes = re.findall("\x1b\\[38;5;16;48;5;(\\d+)(;4)?m", line)
-    five, nine = (PALETTE[hue(id) * len(PALETTE) // 360] for id in (5, 9))
+    five, nine = (PALETTE[hue(token) * len(PALETTE) // 360] for token in (b"a", b"b"))
     assert five != nine
     assert [int(color) for color, _ in codes] == [five, nine, five, five]
     assert [underline for _, underline in codes] == ["", ";4", "", ";4"]

@@ -176,6 +176,13 @@ def open_page(page: Any) -> Callable[..., Any]:
     return open_page
 
 
+def choose(page: Any, name: str, label: str = "Tokenizer") -> None:
+    """Chooses in a combobox, by typing."""
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.fill(name)
+    box.press("Enter")
+
+
 def axe_violations(page: Any) -> list[str]:
     """What an automated check of accessibility finds."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..selection import rest_is_slow
-from .conftest import Problems, axe_violations
+from .conftest import Problems, axe_violations, choose
 
 Open = Callable[..., Any]
 MESSAGES = [
@@ -103,7 +103,7 @@ def test_a_tokenizer_without_a_template(open_page: Open) -> None:
     assert options[0] == "ChatML (adds 2 tokens)"
     page.locator(".turn .t.x").first.click()
     page.get_by_text("Id 256 is added for this view").wait_for()
-    page.get_by_label("Tokenizer", exact=True).select_option("lessons")
+    choose(page, "lessons")
     page.wait_for_selector(".turn")
     page.get_by_text("Shown with those of").wait_for(state="hidden")
 

@@ -15,7 +15,7 @@ import jeton
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
-from .conftest import Problems, Send, axe_violations
+from .conftest import Problems, Send, axe_violations, choose
 
 Open = Callable[..., Any]
 
@@ -61,11 +61,11 @@ class TestOpening:
         page.wait_for_selector("html[data-ready]", state="attached")
         box = page.get_by_label("Text", exact=True)
         sample = box.input_value()
-        assert sample.startswith("Jeton cuts a text into tokens")
+        assert sample == "How many r's are in strawberry?\n今天的天气很好"
         assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
-        assert (
-            page.get_by_text("Type a text, and see the tokens that a language model reads in its place.").count() == 1
-        )
+        page.get_by_text("A language model does not read your text").wait_for()
+        first = page.locator(".pane:not(.list) .t").first
+        assert first.bounding_box()["y"] < 250, "in sight, and live beside the text"
         page.keyboard.press("ControlOrMeta+a")
         page.keyboard.type("mine")
         page.wait_for_url(re.compile("text=mine"))
@@ -76,11 +76,45 @@ class TestOpening:
         page.wait_for_selector("html[data-ready]", state="attached")
         assert box.input_value() == ""  # the sample does not come back
 
+    @pytest.mark.parametrize("context_options", [{"viewport": {"width": 390, "height": 844}}], ids=["phone"])
+    def test_on_a_phone_the_first_token_is_in_sight(self, page: Any) -> None:
+        page.goto("/#")
+        token = page.locator(".pane:not(.list) .t").first
+        token.wait_for()
+        assert token.bounding_box()["y"] < 300
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    def test_one_sentence_says_what_is_seen_and_leads_to_the_reason(self, open_page: Open) -> None:
+        page = open_page(tokenizer="default", text="How many r's are in strawberry?")
+        sentence = page.locator(".finding")
+        ids = jeton.default().encode(" strawberry")
+        told = f"strawberry is st·raw·berry: 3 numbers ({', '.join(map(str, ids))}), no letters."
+        sentence.filter(has_text=told).wait_for()
+        page.get_by_role("button", name="See why").click()
+        page.locator(".view-why .split[aria-pressed=true]", has_text="strawberry").wait_for()
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        rest_is_slow(
+            [
+                ("天", "天 is one character, and 3 tokens share its bytes."),
+                ("ab", ""),
+                ("", ""),
+            ],
+            lambda case: case[0] == "天",
+            "a character",
+        ),
+    )
+    def test_the_sentence_of_other_texts(self, open_page: Open, text: str, told: str) -> None:
+        page = open_page(tokenizer="bytes", text=text)
+        page.locator(".figures dd", has_text=re.compile(f"^{len(text.encode())}$")).first.wait_for()
+        assert page.locator(".finding").inner_text().startswith(told)
+
     def test_questions_lead_to_the_classics_and_keep_the_text(self, open_page: Open) -> None:
         page = open_page(text="mine")
-        questions = page.locator(".view-tokens .examples button")
-        assert questions.count() == 6
-        for index, classic in enumerate(["strawberry", "numbers", "reversing", "trailing-space", "endoftext"]):
+        questions = page.locator(".view-tokens .question")
+        assert questions.count() == 3
+        for index, classic in enumerate(["strawberry", "numbers", "endoftext"]):
             questions.nth(index).click()
             page.wait_for_url(re.compile(f"classic={classic}"))
             page.locator(f".titles button[data-id='{classic}'][aria-current='true']").wait_for()
@@ -122,7 +156,12 @@ class TestExamples:
 class TestTokenizers:
     def test_the_list_says_what_there_is(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="the old tale")
-        assert page.locator("#tokenizer option").all_inner_texts() == [
+        page.get_by_text("BPE · 400 ids · 5 special").wait_for()
+        box = page.get_by_role("combobox", name="Tokenizer")
+        assert box.input_value() == "small"
+        box.click()
+        here = page.get_by_role("group", name="On this machine").get_by_role("option").locator(".name")
+        assert here.all_inner_texts() == [
             "characters",
             "small",
             "torn",
@@ -130,25 +169,61 @@ class TestTokenizers:
             "lessons (trained here, on Jeton's teaching text)",
             "bytes (no merges: every byte is a token)",
         ]
-        page.get_by_text("BPE · 400 ids · 5 special").wait_for()
+        assert page.locator("#tokenizer [aria-selected=true] .name").inner_text() == "small"
+        assert axe_violations(page) == []
 
-    def test_others_are_downloaded_by_a_button_with_their_size(self, open_page: Open, problems: Problems) -> None:
+    def test_it_is_a_combobox(self, open_page: Open) -> None:
+        """Typing filters, by names and by models; arrows move; Enter chooses; Escape and leaving restore."""
+        page = open_page(tokenizer="small", text="the old")
+        box = page.get_by_role("combobox", name="Tokenizer")
+        options = page.locator("#tokenizer [role=option]")
+        box.press("ArrowDown")
+        assert box.get_attribute("aria-expanded") == "true"
+        box.fill("GPT 4o")
+        assert options.locator(".name").all_inner_texts() == ["o200k_base"]
+        assert options.locator(".words").first.inner_text() == "gpt-4o, gpt-5, gpt-4.1, …"
+        assert options.locator(".note").inner_text() == "3.6 MB"
+        box.fill("qwen3")
+        assert options.locator(".name").all_inner_texts() == ["Qwen/Qwen3-8B"]
+        assert options.locator(".note").inner_text() == "huggingface.co"
+        box.fill("nothing of this name")
+        assert options.count() == 0
+        box.press("Escape")
+        assert (box.get_attribute("aria-expanded"), box.input_value()) == ("false", "small")
+        box.fill("s")
+        first, second = (options.nth(at).get_attribute("id") for at in range(2))
+        assert box.get_attribute("aria-activedescendant") == first
+        box.press("ArrowDown")
+        assert box.get_attribute("aria-activedescendant") == second
+        box.press("ArrowUp")
+        box.press("Tab")
+        assert box.input_value() == "small"
+        choose(page, "bytes")
+        page.wait_for_url(re.compile("tokenizer=bytes"))
+        box.click()
+        page.get_by_role("option", name="characters").click()
+        page.wait_for_url(re.compile("tokenizer=characters"))
+
+    def test_two_actions_compare(self, open_page: Open) -> None:
+        """A press on *+ compare*, and one on the other tokenizer."""
+        page = open_page(tokenizer="small", text="the old tale")
+        page.get_by_role("button", name="+ compare").click()
+        page.get_by_role("option", name="characters").click()
+        page.locator(".column .t").first.wait_for()
+        assert page.locator(".column h3").all_inner_texts() == ["small", "characters"]
+        assert "needs the fewest tokens" in page.locator(".verdict").inner_text()
+
+    def test_others_are_downloaded_in_place(self, open_page: Open, problems: Problems) -> None:
         page = open_page(tokenizer="bytes", text="the old")
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
-        more = page.get_by_role("button", name="Download others")
-        assert (more.get_attribute("aria-expanded"), page.locator("#downloads").is_visible()) == ("false", False)
-        more.click()
-        button = page.get_by_role("button", name="cl100k_base · 1.7 MB")
-        button.wait_for()
-        assert page.locator("#downloads button").count() == 4
-        page.get_by_text(
-            "from its publisher (openaipublic.blob.core.windows.net and raw.githubusercontent.com)"
-        ).wait_for()
+        page.get_by_role("combobox", name="Tokenizer").click()
+        option = page.get_by_role("group", name="To download from its publisher").get_by_role("option", name="cl100k")
+        option.wait_for()
         assert axe_violations(page) == []
-        button.click()  # JETON_OFFLINE is set
+        choose(page, "gpt-4")  # JETON_OFFLINE is set
         page.get_by_text(re.compile("cl100k_base cannot be downloaded.*JETON_OFFLINE")).wait_for()
-        assert button.is_enabled()
+        assert page.get_by_role("combobox", name="Tokenizer").input_value().startswith("bytes")
         problems.forgive("400")
         entry = next(
             entry
@@ -156,18 +231,16 @@ class TestTokenizers:
             if entry["key"] == "small"
         )
         page.route("**/api/download", lambda route: route.fulfill(json={"entry": entry, "downloads": []}))
-        button.click()
+        page.get_by_role("combobox", name="Tokenizer").focus()
+        choose(page, "gpt-4")
         page.get_by_text("cl100k_base is on this machine").wait_for()
         page.wait_for_url(re.compile("tokenizer=small"))
-        page.get_by_text("All of them are on this machine.").wait_for()
-        more.click()
-        assert not page.locator("#downloads").is_visible()
         assert all("127.0.0.1" in url for url in requests)
 
     def test_another_one_draws_other_tokens(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="the old")
         page.locator("dd", has_text=re.compile("^7$")).first.wait_for()
-        page.get_by_label("Tokenizer", exact=True).select_option("small")
+        choose(page, "small")
         num_tokens = tokenizer("byte gpt2").count("the old")
         assert num_tokens < 7
         page.locator(".figures dd", has_text=re.compile(f"^{num_tokens}$")).first.wait_for()
@@ -176,13 +249,14 @@ class TestTokenizers:
         page = open_page(tokenizer="torn", text="a")
         page.locator("#facts.wrong").wait_for()
         assert "torn.json" in page.locator("#facts").inner_text()
-        assert page.locator("#tokenizer option", has_text="torn").inner_text() == "torn (cannot be loaded)"
+        page.get_by_role("combobox", name="Tokenizer").click()
+        assert page.get_by_role("option", name="torn").locator(".note").inner_text() == "cannot be loaded"
         problems.forgive("400")
 
     def test_one_that_is_not_here_is_named(self, open_page: Open, problems: Problems) -> None:
         page = open_page(tokenizer="o999k", text="a")
         page.get_by_text("there is no tokenizer 'o999k' here; drop its file on the page").wait_for()
-        assert page.locator("#tokenizer option:checked").inner_text() == "o999k (not on this machine)"
+        assert page.locator("#tokenizer input").input_value() == "o999k (not on this machine)"
         problems.forgive("400")
 
 
@@ -192,7 +266,7 @@ class TestDrop:
         tok = tokenizer("byte none")
         drop(page, "mine.json", tok.to_bytes())
         page.get_by_text("mine.json is open: BPE").wait_for()
-        assert page.locator("#tokenizer option:checked").inner_text() == "mine.json"
+        assert page.locator("#tokenizer input").input_value() == "mine.json"
         page.locator(".figures dd", has_text=re.compile(f"^{tok.count('the old tale')}$")).first.wait_for()
 
     def test_a_chosen_file_too(self, open_page: Open, tmp_path: Path) -> None:
@@ -220,12 +294,13 @@ class TestDrop:
     )
     def test_a_broken_one_gets_a_readable_error(self, open_page: Open, name: str, content: bytes) -> None:
         page = open_page(tokenizer="bytes", text="a")
-        before = page.locator("#tokenizer option").count()
+        count = "fetch('api/tokenizers').then((all) => all.json()).then((all) => all.length)"
+        before = page.evaluate(count)
         drop(page, name, content)
         notice = page.locator("#notice.wrong")
         notice.wait_for()
         assert notice.inner_text().startswith(f"{name} cannot be opened. ")
-        assert page.locator("#tokenizer option").count() == before
+        assert page.evaluate(count) == before
         assert page.evaluate("document.querySelectorAll('img').length") == 1  # ours
         page.get_by_role("button", name="Close the message").click()
         assert notice.is_hidden()
@@ -248,7 +323,7 @@ class TestDrop:
         drop(page, "empty.json", b'{"added_tokens":[],"model":{"type":"BPE","vocab":{},"merges":[]}}')
         page.locator("#notice.wrong", has_text="empty.json cannot be opened.").wait_for()
         assert "has an empty vocabulary" in page.locator("#notice").inner_text()
-        assert page.locator("#tokenizer option:checked").inner_text().startswith("bytes")
+        assert page.locator("#tokenizer input").input_value().startswith("bytes")
 
     def test_one_that_a_link_names_can_be_opened(self, open_page: Open, problems: Problems) -> None:
         """The view that lacked it goes on by itself."""
@@ -257,7 +332,7 @@ class TestDrop:
         tok = tokenizer("byte o200k")
         drop(page, "late.json", tok.to_bytes())
         page.locator(".figures dd", has_text=re.compile(f"^{tok.count('the old tale')}$")).first.wait_for()
-        assert page.locator("#tokenizer option").first.inner_text() != "late.json (not on this machine)"
+        assert page.locator("#tokenizer input").input_value() == "late.json"
         problems.forgive("400")
 
     def test_one_that_is_too_large_is_not_sent(self, open_page: Open) -> None:
@@ -277,6 +352,7 @@ class TestAddress:
     def test_it_holds_the_state_and_opens_it_again(self, open_page: Open) -> None:
         page = open_page(tokenizer="small")
         page.get_by_label("Text", exact=True).fill("a + b & c = 100% ✓ # 天\n")
+        page.locator(".view-tokens .settings summary").click()
         page.get_by_label("Parse special tokens").check()
         page.wait_for_url(re.compile("special%3A=true"))
         state = parse_qs(page.url.partition("#")[2])
@@ -439,7 +515,7 @@ class TestHistory:
         page = open_page(tokenizer="small", text="one")
         page.get_by_label("Text", exact=True).fill("the old tale")
         page.get_by_label("Tokenizer", exact=True).focus()  # at once: what was typed a moment ago is not lost
-        page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+        choose(page, "bytes")
         page.locator(".figures dd", has_text=re.compile("^12$")).first.wait_for()
         page.wait_for_url(re.compile("tokenizer=bytes"))
         page.go_back()
@@ -492,7 +568,7 @@ class TestHistory:
         page.locator(".entries tbody tr").first.click()
         page.locator(f".card[aria-label='Token {id}']").wait_for()
         page.wait_for_url(re.compile(f"id%3A={id}"))
-        page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+        choose(page, "bytes")
         page.locator(".view-vocabulary .card").wait_for(state="detached")
         page.wait_for_url(re.compile("tokenizer=bytes"))
         page.go_back()
@@ -562,7 +638,6 @@ def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems,
     """Every view waits with its question, and gets the answer without being touched again."""
     page.goto(f"/#view={'classics' if view == 'tokens' else 'tokens'}&tokenizer=lessons&text=the+old+tale")
     page.wait_for_selector(".view:not([hidden]) .t")
-    page.evaluate(f"import('./views/{view}.js')")
     page.context.set_offline(True)
     page.get_by_role("tab", name=view.capitalize()).click()
     page.get_by_text("The playground does not respond. Was it stopped in the terminal?").wait_for()

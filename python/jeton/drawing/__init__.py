@@ -7,7 +7,7 @@ renders `Drawing.to_json`, so all of them display the same content.
 look_parts     bytes → text, white space, controls, hexadecimal: displayed form and text to copy
 drawing        the tokens of a text: columns, and a table of distinct looks
 describe       tokens and their spans → a drawing
-colors         id → hue
+colors         bytes → hue
 display_width  columns that text takes in a terminal
 terminal       ANSI; stream: incremental output
 page           HTML

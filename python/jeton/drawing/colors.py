@@ -1,4 +1,4 @@
-"""Deterministic color of every id.
+"""Deterministic color of a token, a function of its bytes, so that equal tokens of two vocabularies have one color.
 
 Colors repeat, and some readers cannot distinguish them. Renderers therefore add a second cue to adjacent tokens: a gap,
 an underline or a border.
@@ -6,19 +6,18 @@ an underline or a border.
 
 from __future__ import annotations
 
+from zlib import crc32
+
 __all__ = ["HUES", "hue"]
 
 HUES = 360
 
-# Multiples of the golden angle spread consecutive ids evenly around the hue circle (Vogel 1979).
-GOLDEN_ANGLE = 137.508
 
-
-def hue(id: int) -> int:
-    """Returns the hue of an id in degrees, 0 to 359.
+def hue(data: bytes) -> int:
+    """Returns the hue of a token's bytes in degrees, 0 to 359: their CRC-32 (ISO 3309, as in gzip) modulo 360.
 
     Examples:
-        >>> [hue(id) for id in range(4)]
-        [0, 138, 275, 53]
+        >>> [hue(token) for token in (b"st", b"raw", b"berry")]
+        [351, 269, 27]
     """
-    return round(id * GOLDEN_ANGLE) % HUES
+    return crc32(data) % HUES

@@ -165,7 +165,7 @@ class Describer:
     def _number(self, id: int, data: bytes, parts: tuple[LookPart, ...]) -> int:
         number = self._numbers.setdefault((id, parts), len(self.table))
         if number == len(self.table):
-            self.table.append(Look(id, hue(id), id in self._special, data, parts))
+            self.table.append(Look(id, hue(data), id in self._special, data, parts))
         return number
 
     def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:

@@ -29,7 +29,7 @@ class Look(NamedTuple):
 
     Attributes:
         id: the token's id.
-        hue: color in degrees, a function of the id.
+        hue: color in degrees, a function of the bytes.
         special: whether it is a special token.
         data: the token's bytes in decoded text, or the spelling of a special token.
         parts: the parts to display, in order.
@@ -135,7 +135,7 @@ class Drawing:
         Examples:
             >>> from jeton.drawing import draw
             >>> draw([(7, b" a")]).to_json()["table"]
-            [{'id': 7, 'hue': 243, 'special': False, 'hex': '2061', \
+            [{'id': 7, 'hue': 315, 'special': False, 'hex': '2061', \
 'parts': [['space', '·', ' '], ['text', 'a', 'a']]}]
         """
         return {
@@ -188,5 +188,12 @@ class Drawing:
         )
 
 
-def _part_rows(parts: Iterable[LookPart]) -> list[list[str]]:
-    return [[part.kind.value, part.shown, part.text, *([part.side] if part.side else ())] for part in parts]
+def _part_rows(parts: Iterable[LookPart]) -> list[list[Any]]:
+    return [_part_row(part) for part in parts]
+
+
+def _part_row(part: LookPart) -> list[Any]:
+    row: list[Any] = [part.kind.value, part.shown, part.text]
+    if part.cut:
+        return [*row, part.side, list(part.cut)]
+    return [*row, part.side] if part.side else row

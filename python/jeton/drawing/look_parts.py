@@ -4,6 +4,9 @@ Control and format characters (line ends, escapes, bidi overrides, zero-width jo
 code points, never raw. If a character is split between tokens, the token in which it begins displays it, and each token
 displays its own bytes of it.
 
+A part of a split character also records the character and which of its bytes it has, so that a renderer can draw the
+character once, in as many slices as tokens.
+
 Each part also records its copied text, so that copying yields the original text. A split character is copied with the
 token in which it begins. Bytes that are not UTF-8 have no copied text.
 
@@ -18,7 +21,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Literal, NamedTuple
 
-__all__ = ["LookPart", "LookPartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
+__all__ = ["CutCharacter", "LookPart", "LookPartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
 
 SPACE, TAB, NEWLINE, EMPTY = "·", "→", "↵", "∅"
 DOTTED_CIRCLE = "◌"  # Unicode's base for a combining mark without one
@@ -38,6 +41,21 @@ class LookPartKind(Enum):
 Side = Literal["ltr", "rtl", ""]
 
 
+class CutCharacter(NamedTuple):
+    """The bytes of a character that one of the tokens has between which it is split.
+
+    Attributes:
+        shown: the displayed form of the whole character.
+        start, end: half-open range of its bytes.
+        size: number of its bytes.
+    """
+
+    shown: str
+    start: int
+    end: int
+    size: int
+
+
 class LookPart(NamedTuple):
     """Run of characters of one kind inside a token.
 
@@ -47,12 +65,14 @@ class LookPart(NamedTuple):
         text: its copied text.
         side: its direction, where `shown` has another: the bytes of a Hebrew letter have the letter's position in the
             line, although hexadecimal digits are left-to-right. Empty: neutral.
+        cut: the split character that the bytes belong to, if they do.
     """
 
     kind: LookPartKind
     shown: str
     text: str
     side: Side = ""
+    cut: CutCharacter | None = None
 
 
 def visible(data: bytes) -> str:
@@ -110,10 +130,10 @@ def parts_of(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
     whole_end = max(tail[0], whole_start) if tail else end
     parts: list[LookPart] = []
     if head:
-        parts.append(_hex_part(text[start:whole_start], side=_side(text[head[0] : head[1]].decode())))
+        parts.append(_cut_part(text[head[0] : head[1]], start - head[0], whole_start - head[0]))
     parts += _whole_parts(text[whole_start:whole_end])
     if tail and whole_end < end:
-        parts.append(_hex_part(text[whole_end:end], text[tail[0] : tail[1]]))
+        parts.append(_cut_part(text[tail[0] : tail[1]], 0, end - whole_end))
     return tuple(parts)
 
 
@@ -124,12 +144,17 @@ def _is_character(data: bytes) -> bool:
         return False
 
 
-def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> LookPart:
-    """Hexadecimal bytes, with the character that begins in them, if any."""
-    if not begins:
-        return LookPart(LookPartKind.BYTES, f"⟨{data.hex(' ')}⟩", "", side)
-    character = begins.decode()
-    return LookPart(LookPartKind.BYTES, f"⟨{visible(begins)} {data.hex(' ')}⟩", character, _side(character))
+def _hex_part(data: bytes) -> LookPart:
+    """Bytes that are not UTF-8, in hexadecimal."""
+    return LookPart(LookPartKind.BYTES, f"⟨{data.hex(' ')}⟩", "")
+
+
+def _cut_part(data: bytes, start: int, end: int) -> LookPart:
+    """Bytes of a split character in hexadecimal; the token in which it begins also has the character."""
+    character, whole = data.decode(), visible(data)
+    label = f"{whole} {data[start:end].hex(' ')}" if start == 0 else data[start:end].hex(" ")
+    cut = CutCharacter(whole, start, end, len(data))
+    return LookPart(LookPartKind.BYTES, f"⟨{label}⟩", "" if start else character, _side(character), cut)
 
 
 def _side(character: str) -> Side:

@@ -1,7 +1,7 @@
 """HTML renderer of a drawing, for notebooks: a self-contained fragment without scripts. `to_page` makes a file of one.
 
-Symbols for white space and controls are CSS content, so that copying from the page yields the text itself. Every second
-token is underlined, tokens that share a character have a common outline, and uncovered text has no background.
+Symbols for white space and controls are CSS content, so that copying from the page yields the text itself. Gaps are
+equal on both sides of a token, tokens that share a character have a common outline, and uncovered text has no background.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ CSS = (
     ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;color-scheme:light dark;"
     "unicode-bidi:plaintext;text-align:start;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
     "monospace,'Apple Color Emoji','Segoe UI Emoji','Noto Color Emoji'}"
-    ".jeton-tokens .t{--fill:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0;"
-    "background:linear-gradient(90deg,transparent 2px,var(--fill) 0)}"
-    ".jeton-tokens .o{border-bottom-color:#444}"
+    ".jeton-tokens .t{--fill:hsl(var(--h) 75% 85%);color:#111;padding:1px 0;border-radius:4px;"
+    "background:linear-gradient(90deg,transparent 1px,var(--fill) 0 calc(100% - 1px),transparent 0)}"
     ".jeton-tokens .x{display:inline-block;max-width:100%;margin-left:2px;line-height:1.4;font-weight:bold;"
     "background:var(--fill);outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
     ".jeton-tokens .g{outline:1px dashed;outline-offset:1px;border-radius:2px;margin:0 2px}"
@@ -62,8 +61,7 @@ CSS = (
     ".jeton-tokens b.rtl::before{content:'\\200f\\2066'attr(data-s)'\\2069\\200f'}"
     ".jeton-tokens b.ltr::before{content:'\\200e\\2066'attr(data-s)'\\2069\\200e'}"
     ".jeton-tokens b span{font-size:0;unicode-bidi:isolate}"
-    "@media (prefers-color-scheme:dark){.jeton-tokens .t{--fill:hsl(var(--h) 45% 22%);color:#f4f4f4}"
-    ".jeton-tokens .o{border-bottom-color:#bbb}}"
+    "@media (prefers-color-scheme:dark){.jeton-tokens .t{--fill:hsl(var(--h) 45% 22%);color:#f4f4f4}}"
 )
 
 
@@ -79,7 +77,7 @@ def _spans(drawing: Drawing) -> Iterator[str]:
             yield f"<s>{_parts_html(gaps[index])}</s>"
         if begins and not ends:
             yield '<span class="g">'
-        yield _span(drawing.table[look], inside[look], titles[look], index % 2)
+        yield _span(drawing.table[look], inside[look], titles[look])
         if ends and not begins:
             yield "</span>"
     if len(groups) in gaps:
@@ -88,12 +86,11 @@ def _spans(drawing: Drawing) -> Iterator[str]:
 
 def look_html(look: Look) -> str:
     """Renders one token."""
-    return _span(look, _inside(look), _title(look), False)
+    return _span(look, _inside(look), _title(look))
 
 
-def _span(look: Look, inside: str, title: str, underline: int) -> str:
-    classes = "t o" if underline else "t"
-    return f'<span class="{classes}" style="--h:{look.hue}" title="{title}">{inside}</span>'
+def _span(look: Look, inside: str, title: str) -> str:
+    return f'<span class="t" style="--h:{look.hue}" title="{title}">{inside}</span>'
 
 
 def _inside(look: Look) -> str:

@@ -151,5 +151,5 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
         parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts
-        looks.append(Look(node.id, hue(node.id), False, data, parts))
+        looks.append(Look(node.id, hue(spelled[node.id]), False, data, parts))
     return looks

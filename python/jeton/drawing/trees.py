@@ -92,7 +92,7 @@ class Tree:
             >>> import jeton
             >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
             >>> tok.tree(256).to_json()["nodes"][2]
-            {'id': 256, 'rank': 0, 'start': 0, 'end': 2, 'left': 0, 'right': 1, 'hue': 282, 'shown': 'ab'}
+            {'id': 256, 'rank': 0, 'start': 0, 'end': 2, 'left': 0, 'right': 1, 'hue': 5, 'shown': 'ab'}
         """
         nodes = [
             {**node._asdict(), "hue": look.hue, "shown": look.shown}

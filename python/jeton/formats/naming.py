@@ -17,7 +17,7 @@ from typing import Any
 from .builtin import NAME as DEFAULT
 from .registry import REGISTRY
 
-__all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "is_pinned", "names", "nearest", "resolve"]
+__all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "is_pinned", "models", "names", "nearest", "resolve"]
 
 HUB = "hf:"
 OLLAMA = "ollama:"
@@ -205,6 +205,20 @@ def names() -> list[NamedTokenizer]:
             listed.append(NamedTokenizer(name, url, (repository,), is_local=name in local))
     ollama = [name for name in local if name.startswith(OLLAMA)]
     return listed + [NamedTokenizer(name, "ollama", is_local=True) for name in ollama]
+
+
+def models() -> dict[str, tuple[str, ...]]:
+    """Returns name of a tokenizer -> models and families of models that use it.
+
+    Examples:
+        >>> models()["o200k_base"][:3], models()["hf:Qwen/Qwen3-8B"]
+        (('gpt-5', 'gpt-4.1', 'gpt-4o'), ('qwen3',))
+    """
+    found = dict(MODELS)
+    for family, targets in _FAMILIES.items():
+        first = targets[0]  # the tokenizer of the family's newest models
+        found[first] = (*found.get(first, ()), family)
+    return found
 
 
 def resolve(name: str) -> str | None:

@@ -2,7 +2,7 @@
 uploaded on the page, and three built-in ones.
 
 Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
-entry. Only names that the user passes, or whose button the user presses, are downloaded.
+entry. Only names that the user passes, or whose download the user chooses, are downloaded.
 
 Left out: operations on tokenizers (`api`).
 """
@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from ..errors import ConfigError, FormatError, JetonError
 from ..formats import default, discovery, load
 from ..formats.detection import PAIR_NAMES as PAIRS
+from ..formats.naming import HUB, models
 from ..formats.registry import REGISTRY
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
@@ -75,6 +76,7 @@ class _Entry:
             "loaded": self.tok is not None,
             "dropped": self.dropped,
             "error": None if self.error is None else str(self.error),
+            "models": () if self.dropped else models().get(self.key, ()),
             "kind": None,
             "vocab_size": None,
             "has_merges": None,
@@ -112,17 +114,25 @@ class Catalog:
     def __init__(self, names: Iterable[str] = (), folder: Path | None = None, *, cached: bool = True) -> None:
         self._entries: dict[str, _Entry] = {}
         self._lock = ForkLock()
+        listed: set[str | Path] = set()  # names and files, each of which is listed once
         for name in names:
+            source = Path(name).resolve() if Path(name).exists() else name
+            if source in listed:
+                continue
+            listed.add(source)
             tok = load(name)  # at once, so that a wrong name is an error of the command line
-            self._put(discovery.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
+            key = discovery.short_name(source) if isinstance(source, Path) else source
+            self._put(key, partial(_itself, tok)).get()
         found: dict[str, Callable[[], Tokenizer]] = {}
         for path in discovery.find_tokenizers(folder) if folder else ():
-            found[_free(discovery.short_name(path), found)] = partial(load, path)
+            if path.resolve() not in listed:
+                found[_free(discovery.short_name(path), found)] = partial(load, path)
         for name in sorted(found, key=_place):
             self._put(name, found[name])
-        self._put("default", default, "default (ships with Jeton)")
+        if "default" not in listed:
+            self._put("default", default, "default (ships with Jeton)")
         elsewhere = on_this_machine() if cached else {}
-        for name in sorted(elsewhere.keys() - found.keys(), key=_place):
+        for name in sorted(elsewhere.keys() - found.keys() - listed, key=_place):
             self._put(name, partial(load, elsewhere[name]))
         self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
         self._put("bytes", _bytes, "bytes (no merges: every byte is a token)")
@@ -152,21 +162,20 @@ class Catalog:
         return [entry.describe() for entry in entries]
 
     def downloads(self) -> list[dict[str, Any]]:
-        """Returns name, size and host of each well-known vocabulary that can be downloaded and is not here.
+        """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not here.
 
-        Names that share a file with an earlier one, or whose size is not known, are left out.
+        Names that share a file with an earlier one, or whose size is not known, are left out. Repositories of the hub
+        have no size here.
 
         Examples:
-            >>> [entry["name"] for entry in Catalog(cached=False).downloads()]
+            >>> listed = Catalog(cached=False).downloads()
+            >>> [entry["name"] for entry in listed if entry["bytes"]]
             ['r50k_base', 'cl100k_base', 'o200k_base', 'llama3']
+            >>> [entry["name"] for entry in listed if "qwen3" in entry["models"]]
+            ['hf:Qwen/Qwen3-8B']
         """
-        first = {known.sha256: known for known in reversed(REGISTRY.values())}
         with self._lock:
-            return [
-                {"name": known.name, "bytes": known.num_bytes, "host": urlsplit(known.url).hostname}
-                for known in REGISTRY.values()
-                if known.num_bytes and known is first[known.sha256] and known.name not in self._entries
-            ]
+            return [entry for entry in _downloads() if entry["name"] not in self._entries]
 
     def download(self, name: str) -> dict[str, Any]:
         """Downloads a vocabulary of `downloads`, adds it, and returns its facts; one that is already here is kept.
@@ -175,8 +184,7 @@ class Catalog:
             ConfigError: it is not one of them.
             DownloadError: the file cannot be downloaded, or has another hash.
         """
-        known = REGISTRY.get(name)
-        if known is None or not known.num_bytes:
+        if all(entry["name"] != name for entry in _downloads()):
             raise ConfigError(f"{name!r:.100} is not one of the vocabularies to download", option="name")
         with self._lock:
             entry = self._entries.get(name)
@@ -230,6 +238,8 @@ class Catalog:
                 there = self._entries.get(key)
                 if there is None or (there.dropped and there.tok == tok):
                     break
+                if there.tok == tok:  # a file that is listed already
+                    return there.describe()
                 key = f"{name} ({number})"
             self._entries.pop(key, None)
             dropped = [entry.key for entry in self._entries.values() if entry.dropped]
@@ -237,6 +247,18 @@ class Catalog:
                 del self._entries[old]
             entry = self._entries[key] = _Entry(key, key, partial(_itself, tok), dropped=True, tok=tok)
         return entry.describe()
+
+
+def _downloads() -> list[dict[str, Any]]:
+    users = models()
+    first = {known.sha256: known for known in reversed(REGISTRY.values())}
+    ranks = [
+        {"name": known.name, "bytes": known.num_bytes, "host": urlsplit(known.url).hostname}
+        for known in REGISTRY.values()
+        if known.num_bytes and known is first[known.sha256]
+    ]
+    hub = [{"name": name, "bytes": None, "host": "huggingface.co"} for name in users if name.startswith(HUB)]
+    return [{**entry, "models": users.get(entry["name"], ())} for entry in (*ranks, *hub)]
 
 
 def _place(name: str) -> tuple[int, str]:

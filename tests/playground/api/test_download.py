@@ -37,12 +37,17 @@ def catalog(server: Server, monkeypatch: pytest.MonkeyPatch) -> Catalog:
 
 
 def names(catalog: Catalog) -> list[str]:
-    return [entry["name"] for entry in answer(catalog, {})["downloads"]]
+    """Those with a size and a hash; repositories of the hub have none."""
+    return [entry["name"] for entry in answer(catalog, {})["downloads"] if entry["bytes"]]
 
 
 def test_the_list_downloads_nothing(server: Server, catalog: Catalog) -> None:
     listed = answer(catalog, {})["downloads"]
-    assert listed[-1] == {"name": "tiny_base", "bytes": len(RANKS), "host": "example.invalid"}
+    tiny = {"name": "tiny_base", "bytes": len(RANKS), "host": "example.invalid", "models": ()}
+    assert [entry for entry in listed if entry["bytes"]][-1] == tiny
+    hub = [entry for entry in listed if not entry["bytes"]]
+    assert {"deepseek", "qwen3"} <= {model for entry in hub for model in entry["models"]}
+    assert {entry["host"] for entry in hub} == {"huggingface.co"}
     assert names(catalog) == ["r50k_base", "cl100k_base", "o200k_base", "llama3", "tiny_base"]
     assert server.requests == []
 

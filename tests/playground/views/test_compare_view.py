@@ -13,8 +13,9 @@ import jeton
 from jeton.playground.catalog import Catalog
 from jeton.playground.data import paragraph
 
+from ...material import tokenizer
 from ...selection import rest_is_slow
-from ..conftest import Problems, axe_violations, running
+from ..conftest import Problems, axe_violations, choose, running
 
 Open = Callable[..., Any]
 TEXT = "the old tale 天气"
@@ -30,13 +31,18 @@ def test_the_figures_are_those_of_the_library(open_page: Open, catalog: Catalog)
         cells = rows.nth(index).locator("td").all_inner_texts()
         assert [cell.strip() for cell in cells] == [
             str(tokens),
-            f"{found.bytes_per_token[index]:.3f}",
+            f"{len(TEXT) / tokens:.2f}",
             str(len(found.own[index])),
         ]
         column = page.locator(".column").nth(index)
         assert column.locator(".t").count() == tokens
         assert column.locator(".t.ring").count() == len(found.own[index])
-    assert f"{found.spread * 100:.1f}% above the lowest" in page.locator(".summary").inner_text()
+    fewest = min(found.counts)
+    verdict = page.locator(".verdict").inner_text()
+    assert verdict.startswith(f"{('bytes', 'small', 'lessons')[found.counts.index(fewest)]}")
+    assert f"needs the fewest tokens ({fewest}); " in verdict
+    for tokens in found.counts:
+        assert tokens == fewest or f"needs {100 * (tokens / fewest - 1):.0f}% more" in verdict
     page.get_by_text(f"Where boundaries differ: {len(found.cuts)} positions").click()
     places = page.locator(".places tbody tr")
     assert places.count() == len(found.cuts)
@@ -51,29 +57,78 @@ def test_the_figures_are_those_of_the_library(open_page: Open, catalog: Catalog)
 def test_tokenizers_are_chosen_added_and_removed_by_keys(open_page: Open) -> None:
     page = open_page(view="compare", text=TEXT, compare=["bytes", "small", "lessons"])
     page.locator(".column").nth(2).wait_for()
-    page.get_by_role("button", name="Add a tokenizer").press("Enter")
+    choose(page, "characters", label="+ compare")
     page.locator(".column").nth(3).wait_for()
-    assert page.get_by_role("button", name="Add a tokenizer").count() == 0
+    assert page.get_by_role("combobox", name="+ compare").count() == 0
     page.get_by_role("button", name=re.compile("Remove bytes")).press("Enter")
     page.locator(".column").nth(3).wait_for(state="detached")
     page.locator(".column").nth(2).wait_for()
-    page.get_by_label("Tokenizer 1").focus()
-    page.get_by_label("Tokenizer 1").select_option("bytes")
+    choose(page, "bytes", label="Tokenizer 1")
     page.locator(".column h3", has_text="bytes").wait_for()
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Tokenizer 1"
     page.wait_for_url(re.compile("compare%3A="))
+
+
+def test_nothing_is_printed_where_nothing_differs(open_page: Open) -> None:
+    page = open_page(view="compare", text="a b", compare=["bytes", "lessons"])
+    page.locator(".column").nth(1).wait_for()
+    page.get_by_label("Text", exact=True).fill("a")
+    page.locator(".verdict", has_text="All of them need 1 token.").wait_for()
+    assert "null" not in page.locator(".view-compare .found").inner_text()
+
+
+def test_it_starts_from_the_selected_tokenizer(open_page: Open) -> None:
+    page = open_page(tokenizer="lessons", text=TEXT)
+    page.get_by_role("tab", name="Compare").click()
+    page.locator(".column").nth(1).wait_for()
+    assert page.get_by_role("combobox", name="Tokenizer 1").input_value().startswith("lessons")
+
+
+def test_rows_are_aligned_and_equal_tokens_have_equal_colors(open_page: Open) -> None:
+    text = "the old tale is told again and again by the old man\nof the sea\n\nend"
+    page = open_page(view="compare", text=text, compare=["bytes", "small"])
+    page.locator(".column .t").first.wait_for()
+    blocks = page.locator(".column").nth(0).locator(".block"), page.locator(".column").nth(1).locator(".block")
+    assert blocks[0].count() == blocks[1].count() == 4
+    for at in range(4):
+        one, other = (block.nth(at).bounding_box() for block in blocks)
+        assert one["y"] == other["y"]
+    colors = [
+        page.locator(".column").nth(at).locator(".t").last.evaluate("t => getComputedStyle(t).backgroundImage")
+        for at in range(2)
+    ]
+    last = [tok.id_to_bytes(tok.encode(text)[-1]) for tok in (Catalog(cached=False).get("bytes"), tokenizer("byte gpt2"))]
+    assert (colors[0] == colors[1]) == (last[0] == last[1])
+
+
+def test_price_and_context_window_are_the_users_and_in_the_address(open_page: Open) -> None:
+    page = open_page(view="compare", text=TEXT, compare=["bytes", "small"])
+    page.locator(".column .t").first.wait_for()
+    page.get_by_text("Price and context window").click()
+    page.get_by_label("price of a million tokens, small").fill("2.5")
+    page.get_by_label("context window in tokens, small").fill("1000")
+    cells = page.locator(".counts tbody tr").nth(1).locator("td")
+    count = tokenizer("byte gpt2").count(TEXT)
+    cells.nth(5).wait_for()
+    assert float(cells.nth(3).inner_text()) == pytest.approx(2.5 * count / 1e6, rel=0.01)
+    assert float(cells.nth(5).inner_text().rstrip("%")) == pytest.approx(100 * count / 1000, rel=0.05)
+    page.wait_for_url(re.compile("figures"))
+    assert axe_violations(page) == []
+    page.reload()
+    cells.nth(5).wait_for()
+    assert page.get_by_label("price of a million tokens, small").input_value() == "2.5"
 
 
 def test_two_are_there_from_the_beginning_and_typing_compares(open_page: Open) -> None:
     page = open_page(view="compare")
     page.get_by_text("Write or paste a text").wait_for()
     assert page.locator(".pick").count() == 2
-    page.get_by_label("Text").fill("the old")
+    page.get_by_label("Text", exact=True).fill("the old")
     page.locator(".column .t").first.wait_for()
     page.locator(".column").first.locator(".t").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator(".column").first.locator(".one-line").inner_text().startswith("id ")
-    page.get_by_label("Text").fill("")
+    page.get_by_label("Text", exact=True).fill("")
     page.get_by_text("Write or paste a text").wait_for()
 
 
@@ -81,6 +136,7 @@ def test_special_tokens_may_be_permitted(open_page: Open) -> None:
     page = open_page(view="compare", text="<|im_start|>", compare=["lessons", "bytes"])
     page.locator(".column").nth(1).wait_for()
     assert page.locator(".column .t.x").count() == 0
+    page.locator(".view-compare .settings summary", has_text="Options").click()
     page.get_by_label("Parse special tokens").check()
     page.locator(".column .t.x").wait_for()
     assert page.locator(".column").first.locator(".t").count() == 1
@@ -91,7 +147,7 @@ def test_long_texts_are_counted_whole(open_page: Open, catalog: Catalog) -> None
     page = open_page(view="compare", text=text, compare=["small"])
     page.get_by_text("first 10,000 characters are compared").wait_for()
     assert page.locator(".counts tbody .figure").first.inner_text() == f"{catalog.get('small').count(text):,}"
-    page.locator(".summary", has_text="Add a tokenizer to compare.").wait_for()
+    assert page.locator(".verdict").inner_text() == f"small needs {catalog.get('small').count(text):,} tokens."
 
 
 def test_twenty_languages(open_page: Open, catalog: Catalog) -> None:
@@ -136,8 +192,8 @@ def test_dark_and_narrow(open_page: Open) -> None:
 def test_a_tokenizer_that_is_not_here_is_named(open_page: Open, problems: Problems) -> None:
     page = open_page(view="compare", text=TEXT, compare=["o999k"])
     page.locator(".found .failure", has_text="there is no tokenizer 'o999k'").wait_for()
-    assert page.get_by_label("Tokenizer 1").locator("option:checked").inner_text() == "o999k (not on this machine)"
-    page.get_by_label("Tokenizer 1").select_option("small")
+    assert page.get_by_role("combobox", name="Tokenizer 1").input_value() == "o999k (not on this machine)"
+    choose(page, "small", label="Tokenizer 1")
     page.locator(".column").wait_for()
     problems.forgive("400")
 
@@ -215,7 +271,6 @@ def test_a_space_that_the_text_does_not_have_takes_its_own_place(page: Any, real
     signs = page.locator(".column i.space")
     assert signs.count() == 2
     for index in range(2):
-        assert signs.nth(index).evaluate("one => getComputedStyle(one, '::before').position") == "static"
         assert signs.nth(index).evaluate("one => one.getBoundingClientRect().width") > 5
     copied = page.locator(".column .pane .tokens").evaluate("one => one.textContent")
     assert copied.replace("<unk>", "") == "def naïve"

@@ -31,6 +31,12 @@ PANE, LIST = ".pane:not(.list) .t", ".pane.list .t"
 
 
 @pytest.fixture
+def open_page(open_page: Open) -> Open:  # of conftest.py
+    """With the list of ids, which is behind *Options*, unless a test names another."""
+    return lambda **state: open_page(**({"list": "ids"} if state.get("view", "tokens") == "tokens" else {}) | state)
+
+
+@pytest.fixture
 def view(open_page: Open) -> Any:
     """The view with a text that has everything."""
     page = open_page(tokenizer="small", text=TEXT)
@@ -56,6 +62,21 @@ def current(page: Any) -> list[int]:
         """['.pane:not(.list) .t', '.pane.list .t'].map(
             (s) => [...document.querySelectorAll(s)].findIndex((t) => t.classList.contains('current')))"""
     )
+
+
+class TestPinned:
+    def test_a_shared_link_has_the_token(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="abc")
+        page.locator(PANE).nth(1).click()
+        page.wait_for_url(re.compile("token"))
+        page.reload()
+        page.wait_for_selector(".card dl")
+        assert face(page) == 98
+        assert current(page)[0] == 1
+        page.get_by_label("Text", exact=True).fill("abcd")
+        page.wait_for_url(re.compile("^(?!.*token%3A)"))
+        page.locator(f"{PANE} >> nth=3").wait_for()
+        assert page.locator(".card").count() == 0, "it was of another text"
 
 
 class TestTyping:
@@ -139,18 +160,23 @@ class TestTyping:
 
 
 class TestLooks:
-    def test_a_color_belongs_to_an_id_and_neighbors_differ_by_a_line_too(self, open_page: Open) -> None:
+    def test_a_color_belongs_to_the_bytes(self, open_page: Open) -> None:
+        colors = f"""[...document.querySelectorAll("{PANE}")].map((t) => getComputedStyle(t).backgroundImage)"""
         page = open_page(tokenizer="bytes", text="abab")
         page.wait_for_selector(PANE)
-        looks = page.evaluate(
-            f"""[...document.querySelectorAll("{PANE}")].map(
-                (t) => [getComputedStyle(t).backgroundImage, getComputedStyle(t).borderBottomColor])"""
-        )
-        (a, a_line), (b, b_line), (a2, _), (b2, _) = looks
-        assert (a, b) == (a2, b2)
+        a, b, *again = page.evaluate(colors)
+        assert again == [a, b]
         assert a != b
-        assert a_line != b_line
-        assert a_line == "rgba(0, 0, 0, 0)"
+
+    def test_neighbors_have_equal_gaps_and_no_line(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="ab")
+        page.wait_for_selector(PANE)
+        style = page.locator(PANE).first.evaluate(
+            "t => (s => [s.backgroundImage, s.borderBottomWidth, s.textDecorationLine])(getComputedStyle(t))"
+        )
+        assert re.search(r"transparent 1px|rgba\(0, 0, 0, 0\) 1px", style[0])
+        assert "calc(100% - 1px)" in style[0]
+        assert style[1:] == ["0px", "none"]
 
     def test_white_space_and_controls_are_visible(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text=" \t\n\x07\u202e")
@@ -160,7 +186,7 @@ class TestLooks:
                 (i) => [i.className, i.dataset.s, getComputedStyle(i, "::before").content])"""
         )
         assert [sign[:2] for sign in signs[:4]] == [["space", "·"], ["tab", "→"], ["newline", "↵"], ["control", "␇"]]
-        assert all(content.strip('"\u2066\u2069') == shown for _, shown, content in signs)
+        assert all(content.strip('"\u200b\u2066\u2069') == shown for _, shown, content in signs if shown)
 
     def test_a_character_in_three_tokens_is_one_group_with_its_bytes(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a天b")
@@ -170,8 +196,16 @@ class TestLooks:
                 (t) => ["gs", "gm", "ge"].filter((c) => t.classList.contains(c)).join())"""
         )
         assert classes == ["", "gs", "gm", "ge", ""]
-        shown = page.evaluate(f"""[...document.querySelectorAll("{PANE} i.bytes")].map(i => i.dataset.s)""")
-        assert shown == ["⟨天 e5⟩", "⟨a4⟩", "⟨a9⟩"]
+        slices = page.locator(f"{PANE} i.slice")
+        titles = [slices.nth(at).get_attribute("title") for at in range(3)]
+        assert titles == ["e5: byte 1 of the 3 of 天", "a4: byte 2 of the 3 of 天", "a9: byte 3 of the 3 of 天"]
+        boxes = page.evaluate(f"""[...document.querySelectorAll("{PANE} .of")].map(
+            (e) => (b => [b.left, b.width])(e.getBoundingClientRect()))""")
+        assert max(width for _, width in boxes) - min(width for _, width in boxes) < 0.1, "slices of one character"
+        size = page.locator(PANE).first.evaluate("t => parseFloat(getComputedStyle(t).fontSize)")
+        assert sum(width for _, width in boxes) < 1.3 * size, "which is drawn once"
+        assert all(abs(a + width - b) < 0.1 for (a, width), (b, _) in itertools.pairwise(boxes))
+        assert page.locator(f"{PANE} i.bytes").count() == 0
         page.locator(PANE).nth(2).click()
         page.get_by_text("Shares a character with 2 neighbors: ids 229, 164, 169.").wait_for()
 
@@ -238,12 +272,11 @@ class TestRightToLeft:
         assert say < last < first < now
 
     def test_the_bytes_are_read_from_the_left(self, open_page: Open) -> None:
+        """Where a character is not drawn in slices, as in the card of one token."""
         page = open_page(tokenizer="bytes", text="\u05e9\u05dc\u05d5\u05dd")
-        page.wait_for_selector(PANE)
-        contents = page.evaluate(
-            f"""[...document.querySelectorAll("{PANE} i")].map(i => getComputedStyle(i, "::before").content)"""
-        )
-        assert contents[0] == '"\u200f\u2066\u27e8\u05e9 d7\u27e9\u2069\u200f"'
+        page.locator(PANE).first.click()
+        contents = page.locator(".card .face i").evaluate("i => getComputedStyle(i, '::before').content")
+        assert contents == '"\u200f\u2066\u27e8\u05e9 d7\u27e9\u2069\u200f"'
 
 
 # The colors of a picture a few pixels below its top, from left to right.
@@ -326,7 +359,7 @@ class TestPointing:
         view.locator(".card dd", has_text=re.compile(f"^{IDS[5]}$")).first.wait_for()
         assert current(view) == [5, 5]
         view.mouse.move(5, 5)
-        view.get_by_text("Hover over a token").wait_for()
+        view.get_by_text("Point at a token").wait_for()
         assert current(view) == [-1, -1]
 
     @pytest.mark.parametrize(
@@ -549,12 +582,12 @@ class TestKeys:
         tab_to("#tab-tokens")
         tab_to("#share")
         tab_to("#theme")
-        tab_to("#tokenizer")
+        tab_to("#tokenizer input")
+        tab_to("#compare")
         tab_to("#choose")
         tab_to("textarea")
         page.keyboard.type("one two one\nthree")
         page.wait_for_selector(f"{LIST} >> nth=16")
-        tab_to("input[type=checkbox]")
         tab_to(".pane:not(.list) .t")
         assert current(page) == [0, 0]
         page.keyboard.press("ArrowRight")
@@ -571,12 +604,20 @@ class TestKeys:
         name = page.evaluate("document.activeElement.getAttribute('aria-label')")
         assert name == "o, token 1 of 17, id 111"
         assert page.locator(f"{PANE}[tabindex]").count() == 1
+        tab_to(".finding button")
+        tab_to(".question")
+        tab_to(".settings summary")
+        tab_to("input[type=checkbox]")
         tab_to("input[type=radio]")
         tab_to(".saves button")
         tab_to(".pane.list .t")
         page.keyboard.press("ArrowRight")
         assert current(page) == [1, 1]
-        tab_to(".card .next")
+        page.keyboard.press("Shift+Tab")
+        for _ in range(20):
+            page.keyboard.press("Shift+Tab")
+            if page.evaluate("document.activeElement.matches('.card .next')"):
+                break
         page.keyboard.press("Enter")
 
     def test_the_skip_link_skips(self, open_page: Open) -> None:

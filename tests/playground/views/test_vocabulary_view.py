@@ -7,7 +7,7 @@ from typing import Any
 
 from jeton.playground.catalog import Catalog
 
-from ..conftest import Problems, axe_violations
+from ..conftest import Problems, axe_violations, choose
 
 Open = Callable[..., Any]
 
@@ -110,7 +110,7 @@ def test_another_tokenizer_begins_anew(open_page: Open) -> None:
     page = open_page(view="vocabulary", tokenizer="small", kind="all", **{"from": 200, "id": 250})
     settled(page, "201 to 300")
     page.locator(".detail .card").wait_for()
-    page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+    choose(page, "bytes")
     settled(page, "256 of 256 entries: 1 to 100")
     assert page.locator(".detail .card").count() == 0
 

@@ -1,6 +1,7 @@
 """``download``: well-known vocabularies that are not on this machine.
 
-The server downloads them from their publisher, only on a request with a name, and verifies their hash.
+The server downloads them from their publisher, only on a request with a name, and verifies their hash; those of the hub
+have none.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """Lists names, sizes and hosts; with a `name`, downloads that one and returns its entry of the catalog.
 
     Examples:
-        >>> answer(Catalog(cached=False), {})["downloads"][1]
-        {'name': 'cl100k_base', 'bytes': 1681126, 'host': 'openaipublic.blob.core.windows.net'}
+        >>> cl100k = answer(Catalog(cached=False), {})["downloads"][1]
+        >>> cl100k["name"], cl100k["bytes"], cl100k["host"], cl100k["models"][:2]
+        ('cl100k_base', 1681126, 'openaipublic.blob.core.windows.net', ('gpt-4', 'gpt-3.5-turbo'))
     """
     if "name" in request:
         return {"entry": catalog.download(text(request, "name"))}

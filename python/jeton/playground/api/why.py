@@ -43,7 +43,10 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(explanation: Explanation) -> dict[int, tuple[str, int, int]]:
     """Returns id -> (visible form, hue, number of bytes) for all ids in an explanation."""
-    return {id: (explanation.name(id), hue(id), len(explanation.describe(id))) for id in sorted(set(_ids(explanation)))}
+    return {
+        id: (explanation.name(id), hue(explanation.describe(id)), len(explanation.describe(id)))
+        for id in sorted(set(_ids(explanation)))
+    }
 
 
 def _ids(explanation: Explanation) -> Iterator[int]:

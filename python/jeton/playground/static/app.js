@@ -24,13 +24,17 @@
 // app.say(text)                 announces text to screen readers
 // app.tokenizers()              the server's list of tokenizers; app.tokenizer(): the selected entry
 // app.onTokenizers(act)         registers a callback for changes of the list
+// app.downloads()               vocabularies that can be downloaded, as far as `readDownloads` has read them
+// app.download(name)            downloads one, and resolves to its key; null if that fails, which the page then says
+// app.picker(options)           selection of a tokenizer, see picker.js
 
 import { fromFragment } from "./address.js";
 import { GONE, JetonError, ask, askTokenizers, putTokenizers } from "./ask.js";
 import { forgetCards, tokenCard } from "./card.js";
 import { h, number } from "./dom.js";
 import { drawTokens } from "./draw.js";
-import { LANGUAGES, chooseLanguage, keepLanguage, language, say, translatePage } from "./language.js";
+import { LANGUAGES, chooseLanguage, counted, keepLanguage, language, message, say, translatePage } from "./language.js";
+import { tokenizerPicker } from "./picker.js";
 import { makeState } from "./state.js";
 import { textBox } from "./textbox.js";
 import { chooseTheme } from "./theme.js";
@@ -39,11 +43,13 @@ import { VIEWS } from "./views/index.js";
 const $ = (id) => document.getElementById(id);
 const FIRST_RETRY_MS = 500; // exponential backoff while the server is not reachable: from here …
 const LAST_RETRY_MS = 4_000; // … up to here
+const MOST_TRIES = 3; // to load the module of a view
 const MOST_BYTES = 32 * 1024 * 1024; // of files opened together
 // The text of a page that is opened without an address of its own
-const SAMPLE = "Jeton cuts a text into tokens: strawberry, 3.14159, naïve café, 今天的天气很好, नमस्ते, 👩‍👩‍👧.\n";
+const SAMPLE = "How many r's are in strawberry?\n今天的天气很好";
 
 let tokenizers = [];
+let downloads = [];
 let open = null; // the id of the open view
 const mounted = new Map(); // id → {root, view}, or a promise of it
 const listeners = new Set();
@@ -63,32 +69,38 @@ const app = {
   tokenizers: () => tokenizers,
   tokenizer: () => tokenizers.find((entry) => entry.key === app.state.tokenizer) ?? null,
   onTokenizers: (act) => { listeners.add(act); },
+  downloads: () => downloads,
+  readDownloads,
+  download,
+  picker: (options) => tokenizerPicker(app, options),
 };
+let picker = null; // of the tokenizer
 
 // ── sharing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const named = (names) => names.map((name) => name.replace(/^.*\./, "")).join(" and ");
+const KINDS = { text: message("text"), example: message("example"), messages: message("messages") };
+const named = (names) => names.map((name) => name.replace(/^.*\./, "")).map((name) => say(KINDS[name] ?? name)).join(say(" and "));
 
 async function share() {
   const { url, left } = await address();
   try {
     await navigator.clipboard.writeText(url);
   } catch {
-    return notify("The address could not be copied. Copy it from the address bar; it contains the whole state.");
+    return notify(say("The address could not be copied. Copy it from the address bar; it contains the whole state."));
   }
   notify(
     left.length
-      ? `The address is copied without the ${named(left)}, which is too long for an address.`
-      : "The address is copied. It contains the whole state; the part after #, with the text, is never sent to a server.",
+      ? say("The address is copied without the {names}, which is too long for an address.", { names: named(left) })
+      : say("The address is copied. It contains the whole state; the part after #, with the text, is never sent to a server."),
   );
 }
 
 function lost(names) {
-  notify(`The ${named(names)} was too long for this address, which does not contain it. Paste it again.`, true);
+  notify(say("The {names} was too long for this address, which does not contain it. Paste it again.", { names: named(names) }), true);
 }
 
 function unkept(names) {
-  notify(`The ${named(names)} is too long for the address and for the browser's storage: it will be lost when the page is reloaded.`, true);
+  notify(say("The {names} is too long for the address and for the browser's storage: it will be lost when the page is reloaded.", { names: named(names) }), true);
 }
 
 // ── views ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -137,14 +149,18 @@ async function show() {
   if (open === id) view.show(app.state);
 }
 
-async function mount(id) {
+async function mount(id, tries = 0) {
   const root = $(`view-${id}`);
   try {
     const { load } = VIEWS.find((view) => view.id === id);
     return (await load()).mount(root, app);
   } catch (error) {
+    if (!root.childElementCount && tries < MOST_TRIES) { // the module was not loaded: is the server gone?
+      await answered(askTokenizers);
+      return mount(id, tries + 1);
+    }
     console.error(error);
-    root.append(h("p", { class: "failure", role: "alert" }, "This view could not be loaded."));
+    root.append(h("p", { class: "failure", role: "alert" }, say("This view could not be loaded.")));
     return { show() {}, hide() {} };
   }
 }
@@ -179,7 +195,7 @@ let back = null; // a promise while the server is not reachable
 /** Resolves when the server is reachable again; it may have been restarted with other tokenizers. */
 async function whenBack() {
   const command = location.port === "7777" ? "jeton play" : `jeton play --port ${location.port}`;
-  notify(`The playground does not respond. Was it stopped in the terminal? Restart it with ${command}; this page then continues by itself.`, true);
+  notify(say("The playground does not respond. Was it stopped in the terminal? Restart it with {command}; this page then continues by itself.", { command }), true);
   const said = $("notice").firstChild;
   for (let pause = FIRST_RETRY_MS, isGone = true; isGone; pause = Math.min(2 * pause, LAST_RETRY_MS)) {
     await new Promise((done) => setTimeout(done, pause));
@@ -188,7 +204,7 @@ async function whenBack() {
   back = null;
   forgetCards();
   if (said.isConnected) $("notice").hidden = true;
-  app.say("The playground responds again.");
+  app.say(say("The playground responds again."));
   readTokenizers().catch(() => {}); // the retried request reports errors
 }
 
@@ -211,95 +227,81 @@ function latest() {
 
 async function readTokenizers() {
   tokenizers = await askTokenizers();
-  const groups = [
-    ["Opened here", tokenizers.filter((entry) => entry.dropped)],
-    ["On this machine", tokenizers.filter((entry) => !entry.dropped)],
-  ].filter(([, entries]) => entries.length);
-  const option = (entry) => h("option", { value: entry.key }, entry.error ? `${entry.name} (cannot be loaded)` : entry.name);
-  $("tokenizer").replaceChildren(...groups.map(([label, entries]) => h("optgroup", { label }, ...entries.map(option))));
   showPicker();
   for (const act of listeners) act(tokenizers);
 }
 
 function showPicker() {
-  const { picker } = VIEWS.find((view) => view.id === app.state.view) ?? {};
-  $("picker").hidden = !picker;
-  const select = $("tokenizer");
+  const { picker: isUsed } = VIEWS.find((view) => view.id === app.state.view) ?? {};
+  $("picker").hidden = !isUsed;
+  picker.show(app.state.tokenizer);
   const entry = app.tokenizer();
-  select.querySelector("[data-missing]")?.remove();
-  if (!entry && app.state.tokenizer !== undefined) {
-    select.prepend(h("option", { value: app.state.tokenizer, data: { missing: "" } }, `${app.state.tokenizer} (not on this machine)`));
-  }
-  select.value = app.state.tokenizer;
   $("facts").textContent = entry ? facts(entry) : "";
   $("facts").classList.toggle("wrong", Boolean(entry?.error));
+}
+
+/** The pickers of the page's head: of the tokenizer, and of another one to compare it with. */
+function makePickers() {
+  picker = app.picker({ label: say("Tokenizer"), onChoose: (key) => go({ tokenizer: key }) });
+  const other = app.picker({
+    label: say("Compare with"),
+    placeholder: say("Model or vocabulary"),
+    without: () => [app.state.tokenizer],
+    onChoose: (key) => go({ view: "compare", compare: [app.state.tokenizer, key] }),
+  });
+  $("tokenizer").append(picker);
+  $("other").append(other);
+  const show = (isOpen) => {
+    $("other").hidden = !isOpen;
+    $("compare").hidden = isOpen;
+  };
+  $("compare").addEventListener("click", () => { show(true); other.open(); });
+  other.input.addEventListener("blur", () => show(false));
 }
 
 function facts(entry) {
   if (entry.error) return entry.error;
   if (!entry.loaded) return "";
-  const special = entry.special_tokens ? ` · ${number(entry.special_tokens)} special` : "";
-  return `${entry.kind} · ${number(entry.vocab_size)} ids${special}`;
+  const size = say("{number} ids", { number: number(entry.vocab_size) });
+  const special = entry.special_tokens ? [say("{number} special", { number: number(entry.special_tokens) })] : [];
+  return [entry.kind, size, ...special].join(" · ");
 }
 
-/** Shows or hides the vocabularies that can be downloaded, each as a button with its size. */
-async function toggleDownloads() {
-  const isOpen = $("more").getAttribute("aria-expanded") === "true";
-  $("more").setAttribute("aria-expanded", String(!isOpen));
-  $("downloads").hidden = isOpen;
-  if (!isOpen) await listDownloads();
+/** Reads the list of vocabularies that can be downloaded; without a server, it stays as it is. */
+async function readDownloads() {
+  ({ downloads } = await ask("download", {}).catch(() => ({ downloads })));
 }
 
-async function listDownloads() {
-  try {
-    const { downloads } = await ask("download", {});
-    const hosts = [...new Set(downloads.map(({ host }) => host))].join(" and ");
-    const words = downloads.length
-      ? `A button downloads a vocabulary from its publisher (${hosts}), once; its hash is verified. Nothing else leaves this machine.`
-      : "All of them are on this machine.";
-    $("downloads").replaceChildren(...downloads.map(downloadButton), h("p", {}, words));
-  } catch (error) {
-    notify(error.message, true);
-  }
-}
-
-function downloadButton({ name, bytes }) {
-  const size = `${(bytes / 1e6).toFixed(1)} MB`;
-  const button = h("button", { type: "button", on: { click: () => download(name, button) } }, `${name} · ${size}`);
-  return button;
-}
-
-/** Downloads a vocabulary and selects it. */
-async function download(name, button) {
-  button.disabled = true;
-  notify(`Downloading ${name} …`);
+/** Downloads a vocabulary; returns its key, or null if that fails. */
+async function download(name) {
+  notify(say("Downloading {name} …", { name }));
   try {
     const { entry } = await ask("download", { name });
-    await readTokenizers();
-    go({ tokenizer: entry.key });
-    notify(`${name} is on this machine: ${facts(entry)}.`);
-    await listDownloads();
+    await Promise.all([readTokenizers(), readDownloads()]);
+    notify(say("{name} is on this machine: {facts}.", { name, facts: facts(entry) }));
+    return entry.key;
   } catch (error) {
-    button.disabled = false;
-    notify(`${name} cannot be downloaded. ${error.message}`, true);
+    notify(say("{name} cannot be downloaded. {error}", { name, error: error.message }), true);
+    return null;
   }
 }
 
 /** Uploads files, which form one or more tokenizers. */
 async function openFiles(files) {
-  const names = files.length === 1 ? files[0].name : `${files.length} files`;
+  const names = files.length === 1 ? files[0].name : counted(files.length, "file");
   try {
-    if (files.some((file) => file.size > MOST_BYTES)) throw new JetonError(`${files.find((file) => file.size > MOST_BYTES).name} has more than 32 MB, the limit for files.`);
-    if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError("Together they have more than 32 MB, the limit for files opened together.");
-    notify(`Opening ${names} …`);
-    for (const file of files) await file.slice(0, 1).arrayBuffer().catch(() => { throw new JetonError(`${file.name} cannot be read. To open a folder, choose its files.`); });
+    const large = files.find((file) => file.size > MOST_BYTES);
+    if (large) throw new JetonError(say("{name} has more than 32 MB, the limit for files.", { name: large.name }));
+    if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError(say("Together they have more than 32 MB, the limit for files opened together."));
+    notify(say("Opening {names} …", { names }));
+    for (const file of files) await file.slice(0, 1).arrayBuffer().catch(() => { throw new JetonError(say("{name} cannot be read. To open a folder, choose its files.", { name: file.name })); });
     const { entries, errors } = await putTokenizers(files);
     await readTokenizers();
     if (entries.length) go({ tokenizer: entries.at(-1).key });
-    const opened = entries.map((entry) => `${entry.name} is open: ${facts(entry)}.`);
-    notify([...opened, ...errors.map(({ name, error }) => `${name} cannot be opened. ${error}`)].join("\n"), errors.length > 0);
+    const opened = entries.map((entry) => say("{name} is open: {facts}.", { name: entry.name, facts: facts(entry) }));
+    notify([...opened, ...errors.map(({ name, error }) => say("{name} cannot be opened. {error}", { name, error }))].join("\n"), errors.length > 0);
   } catch (error) {
-    notify(`${names} cannot be opened. ${error.message}`, true);
+    notify(say("{name} cannot be opened. {error}", { name: names, error: error.message }), true);
   }
 }
 
@@ -327,7 +329,7 @@ function takeFiles() {
 // ── messages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function notify(text, wrong = false) {
-  const close = h("button", { type: "button", "aria-label": "Close the message", on: { click: () => { $("notice").hidden = true; } } }, "×");
+  const close = h("button", { type: "button", "aria-label": say("Close the message"), on: { click: () => { $("notice").hidden = true; } } }, "×");
   $("notice").replaceChildren(h("span", {}, text), close);
   $("notice").classList.toggle("wrong", wrong);
   $("notice").hidden = false;
@@ -354,8 +356,7 @@ async function start() {
   makeLanguages();
   makeTabs();
   takeFiles();
-  $("tokenizer").addEventListener("change", () => go({ tokenizer: $("tokenizer").value }));
-  $("more").addEventListener("click", toggleDownloads);
+  makePickers();
   $("share").addEventListener("click", share);
   $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
   addEventListener("keydown", closeCard);

@@ -1,8 +1,9 @@
 // Card of one token: display form, id, bytes, spelling, rank, and merge tree.
 
 import { failure, h, number } from "./dom.js";
-import { tokenNodes } from "./draw.js";
+import { say } from "./language.js";
 import { mergeTree } from "./tree.js";
+import { chip } from "./widgets.js";
 
 const KEPT = 500; // capacity of the cache of responses
 const answers = new Map();
@@ -20,15 +21,15 @@ const answers = new Map();
 export function tokenCard(app, tokenizer, id, { look = null, extra = [], close } = {}) {
   const body = h("div", { class: "body" });
   const face = h("p", { class: "face tokens" });
-  const closing = close ? h("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", on: { click: close } }, "×") : null;
-  const root = h("article", { class: "card", "aria-label": `Token ${id}` }, h("h2", { class: "unseen" }, "One token"), closing, face, body, ...extra);
+  const closing = close ? h("button", { type: "button", class: "close", "aria-label": say("Close"), title: say("Close (Escape)"), on: { click: close } }, "×") : null;
+  const root = h("article", { class: "card", "aria-label": say("Token {id}", { id }) }, h("h2", { class: "unseen" }, say("One token")), closing, face, body, ...extra);
   if (look) drawFace(face, look);
   root.ready = fill(app, face, body, tokenizer, id, look);
   return root;
 }
 
 function drawFace(face, look) {
-  face.replaceChildren(h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look)));
+  face.replaceChildren(chip(look));
 }
 
 async function fill(app, face, body, tokenizer, id, look) {
@@ -43,10 +44,10 @@ async function fill(app, face, body, tokenizer, id, look) {
   const row = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
   const rows = [
     ...row("id", String(facts.id)),
-    ...row("bytes", h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || "none")),
-    ...row("spelling", h("code", {}, facts.spelling)),
+    ...row(say("bytes"), h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || say("none"))),
+    ...row(say("spelling"), h("code", {}, facts.spelling)),
     ...(facts.rank === null ? [] : row("rank", number(facts.rank))),
-    ...(facts.special ? row("kind", "special token") : []),
+    ...(facts.special ? row(say("kind"), say("special token")) : []),
   ];
   body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));
 }

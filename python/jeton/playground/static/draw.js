@@ -7,13 +7,17 @@
 //
 // One token is current: Tab reaches only it (roving tabindex), arrow keys move from it, and all occurrences of its id are
 // highlighted.
+//
+// A character that is split between tokens is drawn once: each of its tokens draws the slice that its bytes are of it.
 
 import { h, number } from "./dom.js";
+import { say } from "./language.js";
+import { eastAsian, languageOf } from "./text_units.js";
 
 const FIRST_BLOCKS = 60; // tokens of each block among the first AT_ONCE tokens: the first paint lays out a few blocks
 const BLOCK = 240; // tokens of each later block; a block ends at the first line end after so many …
 const LONGEST_BLOCK = 360; // … or here, if there is none
-const AT_ONCE = 2_000; // tokens filled before the first paint, more than a screen displays
+const AT_ONCE = 800; // tokens filled before the first paint, more than a screen displays
 const SLICE_MS = 40; // duration of each later slice
 
 // One class per hue, and one rule for all occurrences of a look: the Content-Security-Policy forbids style attributes.
@@ -41,16 +45,18 @@ function markSame(root, rule) {
  * @param {(index: number|null, how: "hover"|"keys"|"press") => void} [options.onToken]  a token is hovered (null: no
  *   longer), reached by keys, or pressed
  * @param {(index: number) => string} [options.mark]  classes of each token, such as "ring"
+ * @param {number[]} [options.rows]  first tokens of the blocks, so that those of several drawings can be aligned;
+ *   default: blocks of a size that is fast to lay out
  * @returns {HTMLElement} with `drawing`; `token(index)`, the element of a token; `look(index, {focus, scroll})`, which
  *   makes a token current (null: none); `rest()`, which clears the current token and focuses the token that Tab reaches;
  *   and `filled`, a promise that resolves when all tokens are in the document
  */
-export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) {
+export function drawTokens(drawing, { label, as = "text", onToken, mark, rows } = {}) {
   const serial = String(++made);
   const root = h("div", { class: `tokens as-${as}`, role: "group", "aria-label": label, data: { drawing: serial } });
-  const starts = blockStarts(drawing);
+  const starts = rows ? [...rows, drawing.ids.length] : blockStarts(drawing);
   const blocks = starts.slice(0, -1).map((first, at) => {
-    const block = h("div", { class: first % 2 ? "block odd" : "block" });
+    const block = h("div", { class: "block" });
     return Object.assign(block, { first, end: starts[at + 1], tokens: null });
   });
   const fill = blockFiller(drawing, as, mark);
@@ -158,17 +164,22 @@ function blockOf(starts, index) {
 function blockFiller(drawing, as, mark) {
   const { looks, groups, table } = drawing;
   const last = looks.length;
+  const languages = as === "text" ? lineLanguages(drawing) : () => null;
   const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
   // Templates by look, for tokens of their own and for each place in a group. Each is cloned unchanged: to add a class
   // to a clone takes longer than to clone it.
-  const templates = ["", "gs", "gm", "ge"].map((place) => ({ place, made: new Array(table.length) }));
+  const templates = ["", "gs", "gm", "ge"].map((place) => ({ place, made: new Map() }));
 
   const cloned = (index) => {
-    const before = index > 0 && groups[index - 1] === groups[index];
-    const after = index + 1 < last && groups[index + 1] === groups[index];
+    const before = as === "text" && index > 0 && groups[index - 1] === groups[index];
+    const after = as === "text" && index + 1 < last && groups[index + 1] === groups[index];
     const { place, made } = templates[before ? (after ? 2 : 3) : after ? 1 : 0];
     const look = looks[index];
-    return (made[look] ??= template(table[look], look, as, place)).cloneNode(true);
+    const lang = languages(index);
+    const key = lang ? lang + look : look;
+    let first = made.get(key);
+    if (!first) made.set(key, (first = template(table[look], look, as, place, lang)));
+    return first.cloneNode(true);
   };
   const element = (index) => {
     const made = cloned(index);
@@ -182,13 +193,13 @@ function blockFiller(drawing, as, mark) {
     block.tokens = [];
     const nodes = [];
     for (let index = block.first; index < block.end; index++) {
-      if (gaps.has(index)) nodes.push(gap(gaps.get(index)));
+      if (gaps.has(index) && (index === 0 || index > block.first)) nodes.push(gap(gaps.get(index)));
       const made = element(index);
       block.tokens.push(made);
       nodes.push(made);
       if (as !== "text") nodes.push(" "); // also for what is copied
     }
-    if (block.end === last && gaps.has(last)) nodes.push(gap(gaps.get(last)));
+    if (block.end > 0 && gaps.has(block.end)) nodes.push(gap(gaps.get(block.end))); // a line end, of this block
     block.append(...nodes);
     return block.tokens;
   };
@@ -201,6 +212,7 @@ async function fillAll(root, blocks, fill) {
     fill(blocks[at]);
     root.append(blocks[at]);
   }
+  if (at < blocks.length) await new Promise((go) => requestAnimationFrame(go)); // the first blocks are painted first
   while (at < blocks.length) {
     await new Promise((go) => setTimeout(go));
     if (!root.isConnected) return;
@@ -214,27 +226,80 @@ async function fillAll(root, blocks, fill) {
   }
 }
 
+/**
+ * Returns a function: index of a token → language of its Han characters, which is that of its line; null without any.
+ * Only lines with such characters are looked at.
+ */
+function lineLanguages({ looks, table }) {
+  const bits = table.map((look) => eastAsian(shownText(look.parts)));
+  if (!bits.some(Boolean)) return () => null;
+  const endsLine = table.map((look) => look.parts.some(([kind]) => kind === "newline"));
+  const languages = new Array(looks.length);
+  for (let start = 0; start < looks.length; ) {
+    let all = 0;
+    let end = start;
+    do all |= bits[looks[end++]];
+    while (end < looks.length && !endsLine[looks[end - 1]]);
+    languages.fill(languageOf(all), start, end);
+    start = end;
+  }
+  return (index) => (bits[looks[index]] ? languages[index] : null);
+}
+
 /** Creates the element of a look, which is cloned for each token; `place`: its class within a group, or "". */
-function template(look, number, as, place) {
+function template(look, number, as, place, lang) {
   const side = place && look.parts.at(place === "gs" ? -1 : 0)[3]; // of its bytes of the shared character
-  const element = h("span", { class: `t k${number} h${look.hue}${look.special ? " x" : ""}${place && ` ${place}`}${side === "rtl" ? " rtl" : ""}` });
+  const classes = `t k${number} h${look.hue}${look.special ? " x" : isWord(look.parts) ? " word" : ""}${place && ` ${place}`}${side === "rtl" ? " rtl" : ""}`;
+  const element = h("span", { class: classes, lang });
   const text = as === "ids" ? String(look.id) : as === "bytes" ? look.hex.replace(/..(?!$)/g, "$& ") || "∅" : null;
-  element.append(...tokenNodes(text === null ? look : { ...look, parts: [["text", text, text]] }));
+  element.append(...tokenNodes(text === null ? look : { ...look, parts: [["text", text, text]] }, slice));
   return element;
 }
 
-const gap = (parts) => h("s", { class: "gap", title: "not covered by any token" }, ...partNodes(parts));
+/** Tests for a space with text, short enough for a line. */
+const isWord = (parts) => parts.length > 1 && parts.length < 4 && parts[0][0] === "space" && parts[1][0] !== "space" && shownText(parts).length < 32;
+
+// ── slices of a character ──────────────────────────────────────────────────────────────────────────────────────────
+
+let ruler = null;
+const advances = new Map(); // character → its width in em
+
+function advance(character) {
+  if (!advances.has(character)) {
+    ruler ??= Object.assign(document.createElement("canvas").getContext("2d"), { font: `100px ${getComputedStyle(document.body).getPropertyValue("--mono")}` });
+    advances.set(character, ruler.measureText(character).width / 100);
+  }
+  return advances.get(character);
+}
+
+/**
+ * Returns the slice that a token draws of a character; the styles are in `tokens.css`. Its tooltip has the bytes. The
+ * character itself is copied with the token in which it begins.
+ */
+function slice([, shown, text, side, [character, first, end, size]]) {
+  const box = h("span", { class: "of", data: { s: character } });
+  for (const [name, value] of [["--w", `${advance(character)}em`], ["--first", first], ["--end", end], ["--size", size]]) box.style.setProperty(name, value);
+  const bytes = shown.slice(first ? 1 : character.length + 2, -1);
+  const values = { bytes, first: first + 1, end, size, character };
+  const title = end - first === 1 ? say("{bytes}: byte {end} of the {size} of {character}", values) : say("{bytes}: bytes {first} to {end} of the {size} of {character}", values);
+  return h("i", { class: `slice ${side}${end < size ? " on" : ""}`, title }, box, text ? h("span", { class: "raw" }, text) : null);
+}
+
+const gap = (parts) => h("s", { class: "gap", title: say("not covered by any token") }, ...partNodes(parts));
 
 /**
  * Returns the nodes of parts. The displayed form is an attribute that CSS renders; copied text that is not displayed is
  * in an element of zero size, where bidi controls have no effect on neighbors.
  *
- * @param {Array<[string, string, string, string?]>} parts  kind, displayed form, copied text, and the direction, if it
- *   differs from that of the displayed form
+ * @param {Array<[string, string, string, string?, Array?]>} parts  kind, displayed form, copied text, the direction, if it
+ *   differs from that of the displayed form, and the split character that bytes belong to
+ * @param {(part: Array) => Node} [cut]  renders bytes of a split character; default: in hexadecimal
  */
-export function partNodes(parts) {
-  return parts.map(([kind, shown, text, side]) => {
+export function partNodes(parts, cut = null) {
+  return parts.map((part) => {
+    const [kind, shown, text, side] = part;
     if (shown === text) return document.createTextNode(text);
+    if (cut && part[4]) return cut(part);
     // a symbol overlays the white space that it represents, if the text has it
     const isSpace = ["space", "tab", "newline"].includes(kind);
     const lies = isSpace && text !== "" && text.trim() === "";
@@ -251,8 +316,8 @@ const isWhite = ([kind]) => kind === "space" || kind === "tab" || kind === "newl
  * Returns the nodes of a token. The spelling of a special token is in a pill, without the white space that it strips
  * (`Look.spelled`), so that no line end is inside a pill.
  */
-export function tokenNodes({ special, parts }) {
-  if (!special) return partNodes(parts);
+export function tokenNodes({ special, parts }, cut = null) {
+  if (!special) return partNodes(parts, cut);
   const first = parts.findIndex((part) => !isWhite(part));
   const end = parts.findLastIndex((part) => !isWhite(part)) + 1;
   if (first < 0) return [h("span", { class: "pill" }, ...partNodes(parts))];
@@ -266,8 +331,8 @@ export const shownText = (parts) => parts.map(([, shown]) => shown).join("");
 
 function spoken({ ids, looks, table }, index) {
   const look = table[looks[index]];
-  const kind = look.special ? "special token" : "token";
-  return `${shownText(look.parts)}, ${kind} ${number(index + 1)} of ${number(ids.length)}, id ${look.id}`;
+  const values = { shown: shownText(look.parts), number: number(index + 1), count: number(ids.length), id: look.id };
+  return look.special ? say("{shown}, special token {number} of {count}, id {id}", values) : say("{shown}, token {number} of {count}, id {id}", values);
 }
 
 /** Scrolls a token into view within its box, without scrolling the page. */

@@ -107,7 +107,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
    * Reads the state from the address and from the values stored for this history entry.
    *
    * @param {string} tokenizer  the tokenizer of an address without one
-   * @param {string} sample  the text of an address without any state
+   * @param {string} sample  the text of an address without any state but the language
    */
   async function read(tokenizer, sample) {
     clearTimeout(saving);
@@ -122,7 +122,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
       else given[name] = value;
     }
     if (mine !== reading) return;
-    replace(given, tokenizer, location.hash.length < 2 ? sample : "");
+    replace(given, tokenizer, Object.keys(given).every((name) => name === "lang") && !missing.length ? sample : "");
     onChange();
     if (missing.length) onLost(missing);
   }

@@ -5,11 +5,12 @@
 // can be replaced or cleared, and all views use the whole text.
 
 import { h } from "./dom.js";
-import { counted } from "./language.js";
+import { counted, say } from "./language.js";
+import { eastAsian, languageOf } from "./text_units.js";
 
 const LONGEST = 200_000; // UTF-16 units of an editable text
 const SHOWN = 10_000; // UTF-16 units displayed of a longer one
-const TYPING_MS = 60; // debounce delay
+const TYPING_MS = 20; // debounce delay; an older request is aborted
 
 let made = 0;
 
@@ -21,21 +22,22 @@ export const textOf = (state) => (typeof state.example === "string" ? state.exam
  * @param {Object} options
  * @param {string} [options.label]
  * @param {number} [options.rows]
+ * @param {Object} [options.reset]  state keys to change with the text
  * @param {(start: number, end: number) => void} [options.onCaret]  the caret or selection moved, in UTF-16 units
  * @returns {HTMLElement} with `show(state)`, which displays the state's text, and `select(start, end)`
  */
-export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
+export function textBox(app, { label = say("Text"), rows = 5, reset = {}, onCaret } = {}) {
   const id = `text-${++made}`;
   const area = h("textarea", { id, rows, spellcheck: "false", autocomplete: "off", autocapitalize: "off", dir: "auto" });
   const words = h("span");
-  const clear = h("button", { type: "button", on: { click: () => { put(""); area.focus(); } } }, "Clear");
+  const clear = h("button", { type: "button", on: { click: () => { put(""); area.focus(); } } }, say("Clear"));
   const held = h("p", { class: "held", hidden: true }, words, " ", clear);
   const root = h("div", { class: "textbox" }, h("label", { for: id }, label), area, held);
 
   let text = ""; // the whole text
   let typing = 0;
 
-  const keep = (next) => app.set(typeof app.state.example === "string" ? { example: next || undefined } : { text: next });
+  const keep = (next) => app.set({ ...reset, ...(typeof app.state.example === "string" ? { example: next || undefined } : { text: next }) });
 
   const put = (next) => {
     clearTimeout(typing);
@@ -49,9 +51,16 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     const isLong = next.length > LONGEST;
     const shown = isLong ? next.slice(0, SHOWN) : next;
     if (area.value !== shown) area.value = shown;
+    speak();
     area.readOnly = isLong;
     held.hidden = !isLong;
-    if (isLong) words.textContent = `The text has ${counted(next.length, "character")}; only its beginning is shown. Paste to replace it.`;
+    if (isLong) words.textContent = say("The text has {characters}; only its beginning is shown. Paste to replace it.", { characters: counted(next.length, "character") });
+  };
+
+  /** Sets the language, which selects the font of Han characters. */
+  const speak = () => {
+    const lang = languageOf(eastAsian(area.value)) ?? "";
+    if (area.lang !== lang) area.lang = lang;
   };
 
   const tell = () => {
@@ -63,6 +72,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
 
   area.addEventListener("input", () => {
     text = area.value;
+    speak();
     clearTimeout(typing);
     if (text.length > LONGEST) return put(text);
     typing = setTimeout(tell, TYPING_MS);

@@ -1,11 +1,12 @@
 // Small elements shared by views: chip, bar, one-line description of a token, select; and a listener for tokenizers.
 
 import { h } from "./dom.js";
-import { counted } from "./language.js";
-import { tokenNodes } from "./draw.js";
+import { shownText, tokenNodes } from "./draw.js";
+import { counted, say } from "./language.js";
+import { eastAsian, languageOf } from "./text_units.js";
 
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
-export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look));
+export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
 
 /** A row of tokens with separators. */
 export const chips = (looks, between = "") =>
@@ -40,8 +41,8 @@ export function choice(label, choices, act) {
  */
 export function examples(app, all, reset = {}) {
   const button = (words, changes) => h("button", { type: "button", class: "link", on: { click: () => app.go({ ...reset, ...changes }) } }, words);
-  const back = button("Back to your text", { example: undefined });
-  const row = h("div", { class: "examples" }, "Examples:", ...Object.entries(all).map(([name, changes]) => button(name, changes)), back);
+  const back = button(say("Back to your text"), { example: undefined });
+  const row = h("div", { class: "examples" }, say("Examples:"), ...Object.entries(all).map(([name, changes]) => button(say(name), changes)), back);
   row.show = (state) => { back.hidden = state.example === undefined || !state.text; };
   return row;
 }

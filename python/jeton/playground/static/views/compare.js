@@ -1,42 +1,52 @@
-// Compare view: up to four tokenizers on one text, side by side; and token counts of a paragraph in twenty languages.
+// Compare view: up to four tokenizers on one text, side by side, the verdict first; and token counts of a paragraph in
+// twenty languages.
+//
+// Lines of the text are aligned between the columns. Equal tokens have equal colors, because colors are of the bytes.
 
 import { textOf } from "../textbox.js";
 import { bar, choice, examples, inOneLine, onOtherTokenizers } from "../widgets.js";
+import { figuresTable } from "./compare/figures.js";
+import { sharedRows } from "./compare/rows.js";
 import { failure, h, number } from "../dom.js";
-import { counted } from "../language.js";
+import { counted, message, say } from "../language.js";
 
 const MOST = 4;
 const CUTS = 100; // positions listed
 const AROUND = 14; // characters of context on each side
 const EXAMPLES = {
-  code: { example: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n' },
-  numbers: { example: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff" },
-  languages: { example: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते" },
-  emoji: { example: "👍 👩‍👩‍👧 🇫🇷 ❤️" },
+  [message("code")]: { example: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n' },
+  [message("numbers")]: { example: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff" },
+  [message("languages")]: { example: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते" },
+  [message("emoji")]: { example: "👍 👩‍👩‍👧 🇫🇷 ❤️" },
 };
+
+const percent = (share) => (share < 0.0995 ? (share * 100).toPrecision(2) : (share * 100).toFixed(0));
+const amount = (value) => (value >= 100 ? number(Math.round(value)) : value.toPrecision(3));
 
 export function mount(root, app) {
   const ask = app.latest();
   const askParagraph = app.latest();
-  const chosen = h("div", { class: "chosen", role: "group", "aria-label": "Tokenizers to compare" });
-  const box = app.textBox({ rows: 4 });
+  const chosen = h("div", { class: "chosen", role: "group", "aria-label": say("Tokenizers to compare") });
+  const box = app.textBox({ rows: 3 });
   const row = examples(app, EXAMPLES);
   const special = h("input", { type: "checkbox", on: { change: () => app.set({ special: special.checked }) } });
   const found = h("div", { class: "found" });
+  const money = figuresTable(app);
   const languages = h("div", { class: "languages" });
-  const sort = choice("Order", [["listed", "as listed"], ["cost", "by count of the first tokenizer"]], (value) => app.set({ sort: value === "listed" ? undefined : value }));
+  const sort = choice(say("Order"), [["listed", say("as listed")], ["cost", say("by count of the first tokenizer")]], (value) => app.set({ sort: value === "listed" ? undefined : value }));
   const reading = h("div", { class: "paragraph", hidden: true });
   root.append(
     chosen,
     box,
     row,
-    h("div", { class: "options" }, h("label", { class: "toggle" }, special, "Parse special tokens")),
     found,
+    h("details", { class: "settings" }, h("summary", {}, say("Price and context window")), money),
+    h("details", { class: "settings" }, h("summary", {}, say("Options")), h("div", { class: "options" }, h("label", { class: "toggle" }, special, say("Parse special tokens")))),
     h(
       "section",
       { class: "costs" },
-      h("h2", {}, "One paragraph in twenty languages"),
-      h("p", {}, "One paragraph, written for this page and translated into nineteen languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer."),
+      h("h2", {}, say("One paragraph in twenty languages")),
+      h("p", {}, say("One paragraph, written for this page and translated into nineteen languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
       sort,
       languages,
       reading,
@@ -45,6 +55,8 @@ export function mount(root, app) {
 
   let asked = "";
   let askedText = null;
+  let shown = null; // the latest response, with its tokenizers and text
+  let shownFigures = "";
   let askedKeys = "";
   let costs = null;
   let failed = false; // whether to retry when a file is opened
@@ -52,7 +64,8 @@ export function mount(root, app) {
   const keys = (state) => {
     const wanted = Array.isArray(state.compare) ? state.compare.filter((key) => typeof key === "string") : [];
     if (wanted.length) return [...new Set(wanted)].slice(0, MOST);
-    return app.tokenizers().filter((entry) => !entry.error).slice(0, 2).map((entry) => entry.key);
+    const others = app.tokenizers().filter((entry) => !entry.error && entry.key !== state.tokenizer);
+    return [state.tokenizer, ...others.map((entry) => entry.key)].slice(0, 2);
   };
   const nameOf = (key) => app.tokenizers().find((entry) => entry.key === key)?.name ?? key;
 
@@ -68,21 +81,18 @@ export function mount(root, app) {
     shownChoice = now;
     const change = (next) => app.go({ compare: next });
     const items = picked.map((key, index) => {
-      const select = h("select", { "aria-label": `Tokenizer ${index + 1}`, on: { change: () => change(picked.map((old, i) => (i === index ? select.value : old))) } });
-      const known = all.some((entry) => entry.key === key) ? all : [{ key, name: `${key} (not on this machine)` }, ...all];
-      const free = known.filter((entry) => entry.key === key || !picked.includes(entry.key));
-      select.append(...free.map((entry) => h("option", { value: entry.key }, entry.name)));
-      select.value = key;
-      const remove = h("button", { type: "button", "aria-label": `Remove ${nameOf(key)}`, on: { click: () => change(picked.filter((old) => old !== key)) } }, "×");
-      return h("div", { class: `pick n${index}` }, select, picked.length > 1 ? remove : null);
+      const label = say("Tokenizer {number}", { number: index + 1 });
+      const picker = app.picker({ label, without: () => picked.filter((old) => old !== key), onChoose: (next) => change(picked.map((old, i) => (i === index ? next : old))) });
+      picker.show(key);
+      const remove = h("button", { type: "button", "aria-label": say("Remove {name}", { name: nameOf(key) }), on: { click: () => change(picked.filter((old) => old !== key)) } }, "×");
+      return h("div", { class: `pick n${index}` }, picker, picked.length > 1 ? remove : null);
     });
-    const others = all.filter((entry) => !entry.error && !picked.includes(entry.key));
-    const add = h("button", { type: "button", on: { click: () => change([...picked, others[0].key]) } }, "Add a tokenizer");
-    const label = (element) => element.getAttribute("aria-label") ?? element.textContent;
+    if (picked.length < MOST) items.push(app.picker({ label: say("+ compare"), placeholder: say("+ compare"), without: () => picked, onChoose: (key) => change([...picked, key]) }));
+    const label = (element) => element.getAttribute("aria-label");
     const focused = chosen.contains(document.activeElement) ? label(document.activeElement) : null;
-    chosen.replaceChildren(...items, ...(picked.length < MOST && others.length ? [add] : []));
+    chosen.replaceChildren(...items);
     if (focused === null) return; // else restore the keyboard focus
-    const controls = [...chosen.querySelectorAll("select, button")];
+    const controls = [...chosen.querySelectorAll("input, button")];
     (controls.find((element) => label(element) === focused) ?? controls.at(-1)).focus();
   }
 
@@ -92,20 +102,25 @@ export function mount(root, app) {
     const tokenizers = keys(state);
     const question = JSON.stringify([tokenizers, state.special]);
     const text = textOf(state);
-    if (askedText === text && asked === question) return;
+    const isSame = askedText === text && asked === question;
+    if (isSame && shown && figuresOf(state) !== shownFigures) draw(...shown);
+    if (isSame) return;
     [asked, askedText] = [question, text];
     if (!text) {
-      found.replaceChildren(h("p", { class: "hint" }, "Write or paste a text to compare its token boundaries."));
+      shown = null;
+      found.replaceChildren(h("p", { class: "hint" }, say("Write or paste a text to compare its token boundaries.")));
       return;
     }
     root.setAttribute("aria-busy", "true");
     try {
       const answer = await ask("compare", { tokenizers, text, special: state.special });
       if (answer === null || askedText !== text) return;
-      draw(answer, tokenizers, askedText);
+      shown = [answer, tokenizers, askedText];
+      draw(...shown);
       failed = answer.failed.length > 0;
     } catch (error) {
       failed = true;
+      shown = null;
       found.replaceChildren(failure(error));
     }
     root.removeAttribute("aria-busy");
@@ -114,45 +129,87 @@ export function mount(root, app) {
   /** Errors of tokenizers that are not compared; the others keep their colors. */
   const failures = (all) => all.map(({ key, error }) => failure({ message: `${nameOf(key)}: ${error}` }));
 
+  const figuresOf = (state) => JSON.stringify(state.figures ?? {});
+
   function draw(answer, chosen, text) {
-    const { spread, cuts, drawings } = answer;
+    const { cuts, drawings, num_chars } = answer;
+    shownFigures = figuresOf(app.state);
     const tokenizers = answer.tokenizers.map((entry) => ({ ...entry, tone: chosen.indexOf(entry.name) }));
-    const most = Math.max(...tokenizers.map((entry) => entry.tokens), 1);
-    const anyUnknown = tokenizers.some((entry) => entry.unknown);
-    const heads = ["tokenizer", "tokens", "bytes per token", "own tokens", ...(anyUnknown ? ["unknown"] : [])];
-    const row = ({ name, tone, tokens, bytes_per_token, own, unknown }) =>
-      h(
-        "tr",
-        { class: `n${tone}` },
-        h("th", { scope: "row" }, nameOf(name)),
-        h("td", {}, h("span", { class: "measure" }, bar(tokens / most, `n${tone}`), h("span", { class: "figure" }, number(tokens)))),
-        h("td", { class: "figure" }, bytes_per_token.toFixed(3)),
-        h("td", { class: "figure" }, number(own.length)),
-        anyUnknown ? h("td", { class: unknown ? "figure wrong" : "figure" }, number(unknown)) : null,
-      );
-    const table = h(
-      "table",
-      { class: "counts" },
-      h("thead", {}, h("tr", {}, ...heads.map((head, index) => h("th", { scope: "col", class: index > 1 ? "figure" : null }, head)))),
-      h("tbody", {}, ...tokenizers.map(row)),
-    );
-    const summary = tokenizers.length > 1
-      ? `The highest token count is ${(spread * 100).toFixed(1)}% above the lowest. Boundaries differ at ${counted(cuts.length, "position")}; a ring marks a token that no other tokenizer has there.`
-      : chosen.length > 1 ? "The other tokenizers failed." : "Add a tokenizer to compare.";
-    const part = answer.compared_chars < answer.num_chars
-      ? [h("p", { class: "hint" }, `Counts are of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]
-      : [];
-    const columns = tokenizers.map((entry, index) => column(entry, drawings[index], tokenizers.length === 1));
-    found.replaceChildren(...failures(answer.failed), h("div", { class: "scroll" }, table), h("p", { class: "summary" }, summary), ...part, h("h2", { class: "unseen" }, "Side by side"), h("div", { class: "side-by-side" }, ...columns), placesOf(cuts, tokenizers, text));
-    app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(", ")}. ${summary}`);
+    const summary = [verdict(tokenizers), tokenizers.length > 1 ? say("Boundaries differ at {positions}; a ring marks a token that no other tokenizer has there.", { positions: counted(cuts.length, "position") }) : null];
+    const part = answer.compared_chars < num_chars
+      ? h("p", { class: "hint" }, say("Counts are of the whole text; its first {number} characters are compared and drawn.", { number: number(answer.compared_chars) }))
+      : null;
+    const rows = sharedRows(drawings, text);
+    const columns = tokenizers.map((entry, index) => column(entry, drawings[index], rows[index], tokenizers.length === 1));
+    const beside = h("div", { class: "side-by-side" }, ...columns);
+    beside.style.setProperty("--columns", columns.length);
+    beside.style.setProperty("--rows", rows[0].length);
+    const parts = [
+      ...failures(answer.failed),
+      h("p", { class: "verdict" }, summary[0]),
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("Counts") }, countsTable(tokenizers, num_chars)),
+      h("h2", { class: "unseen" }, say("Side by side")),
+      beside,
+      part,
+      summary[1] ? h("p", { class: "hint summary" }, summary[1]) : null,
+      placesOf(cuts, tokenizers, text),
+    ];
+    found.replaceChildren(...parts.filter(Boolean));
+    app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(", ")}. ${summary.filter(Boolean).join(" ")}`);
   }
 
-  function column({ name, tone, own }, drawing, alone) {
+  /** Who needs fewest tokens, and how many more the others need. */
+  function verdict(tokenizers) {
+    if (tokenizers.length === 1) {
+      const [{ name, tokens }] = tokenizers;
+      return say("{name} needs {tokens}.", { name: nameOf(name), tokens: counted(tokens, "token") });
+    }
+    const fewest = Math.min(...tokenizers.map((entry) => entry.tokens));
+    const best = tokenizers.filter((entry) => entry.tokens === fewest).map((entry) => nameOf(entry.name));
+    const others = tokenizers.filter((entry) => entry.tokens > fewest).sort((one, other) => one.tokens - other.tokens);
+    const count = number(fewest);
+    if (!others.length) return say("All of them need {tokens}.", { tokens: counted(fewest, "token") });
+    const first = best.length === 1 ? say("{name} needs the fewest tokens ({count})", { name: best[0], count }) : say("{names} need the fewest tokens ({count})", { names: best.join(say(" and ")), count });
+    const rest = others.map(({ name, tokens }) => say("{name} needs {percent}% more", { name: nameOf(name), percent: percent(tokens / fewest - 1) }));
+    return say("{first}; {rest}.", { first, rest: rest.join(say("; ")) });
+  }
+
+  /** Counts, what they mean per character, and what they cost by the user's figures. */
+  function countsTable(tokenizers, num_chars) {
+    const figures = app.state.figures ?? {};
+    const most = Math.max(...tokenizers.map((entry) => entry.tokens), 1);
+    const own = ({ name }) => (Array.isArray(figures[name]) ? figures[name] : [null, null]);
+    const figure = (text, wrong = false) => h("td", { class: wrong ? "figure wrong" : "figure" }, text);
+    const columns = [
+      [say("tokens"), ({ tone, tokens }) => h("td", {}, h("span", { class: "measure" }, bar(tokens / most, `n${tone}`), h("span", { class: "figure" }, number(tokens))))],
+      [say("characters per token"), ({ tokens }) => figure(tokens ? (num_chars / tokens).toFixed(2) : "–")],
+      [say("own tokens"), (entry) => figure(number(entry.own.length))],
+    ];
+    if (tokenizers.some((entry) => entry.unknown)) columns.push([say("unknown"), ({ unknown }) => figure(number(unknown), unknown > 0)]);
+    if (tokenizers.some((entry) => own(entry)[0])) {
+      const cost = (entry, count) => figure(own(entry)[0] ? amount((own(entry)[0] * count) / 1e6) : "–");
+      columns.push([say("price of the text"), (entry) => cost(entry, entry.tokens)]);
+      columns.push([say("price of a million characters"), (entry) => cost(entry, (entry.tokens / num_chars) * 1e6)]);
+    }
+    if (tokenizers.some((entry) => own(entry)[1])) {
+      columns.push([say("share of the context window"), (entry) => figure(own(entry)[1] ? `${percent(entry.tokens / own(entry)[1])}%` : "–")]);
+    }
+    const row = (entry) => h("tr", { class: `n${entry.tone}` }, h("th", { scope: "row" }, nameOf(entry.name)), ...columns.map(([, cell]) => cell(entry)));
+    return h(
+      "table",
+      { class: "counts" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("tokenizer")), ...columns.map(([head], index) => h("th", { scope: "col", class: index ? "figure" : null }, head)))),
+      h("tbody", {}, ...tokenizers.map(row)),
+    );
+  }
+
+  function column({ name, tone, own }, drawing, rows, alone) {
     const title = nameOf(name);
     const ring = new Set(alone ? [] : own); // with one tokenizer, all tokens are its own
     const line = h("p", { class: "one-line", "aria-live": "polite" }, "\u00a0");
     const tokens = app.draw(drawing, {
-      label: `Tokens of ${title}`,
+      label: say("Tokens of {name}", { name: title }),
+      rows,
       mark: (place) => (ring.has(place) ? "ring" : ""),
       onToken: (place) => {
         line.textContent = place === null ? "\u00a0" : inOneLine(drawing, place);
@@ -172,22 +229,22 @@ export function mount(root, app) {
       const inside = (bytes[place] & 0xc0) === 0x80;
       const left = around(place - 4 * AROUND, place).slice(-AROUND);
       const right = around(place, place + 4 * AROUND).slice(0, AROUND);
-      const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, "boundary") : h("span", { class: "no" }, "–"));
+      const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, say("boundary")) : h("span", { class: "no" }, "–"));
       return h(
         "tr",
         {},
         h("th", { scope: "row" }, number(place)),
-        h("td", { class: "around", dir: "auto" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right, inside ? h("span", { class: "note" }, " inside a character") : null),
+        h("td", { class: "around", dir: "auto" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right, inside ? h("span", { class: "note" }, " ", say("inside a character")) : null),
         ...tokenizers.map(yes),
       );
     };
-    const heads = ["byte", "context", ...tokenizers.map((entry) => nameOf(entry.name))];
-    const more = cuts.length > CUTS ? [h("p", { class: "hint" }, `The first ${CUTS} of ${number(cuts.length)} positions.`)] : [];
+    const heads = [say("byte"), say("context"), ...tokenizers.map((entry) => nameOf(entry.name))];
+    const more = cuts.length > CUTS ? [h("p", { class: "hint" }, say("The first {number} of {positions}.", { number: number(CUTS), positions: counted(cuts.length, "position") }))] : [];
     return h(
       "details",
       { class: "places" },
-      h("summary", {}, `Where boundaries differ: ${counted(cuts.length, "position")}`),
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Where boundaries differ" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...cuts.slice(0, CUTS).map(row)))),
+      h("summary", {}, say("Where boundaries differ: {positions}", { positions: counted(cuts.length, "position") })),
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("Where boundaries differ") }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...cuts.slice(0, CUTS).map(row)))),
       ...more,
     );
   }
@@ -227,14 +284,14 @@ export function mount(root, app) {
     const most = Math.max(...all.flatMap((language) => language.counts.map((count) => count ?? 0)), 1);
     const cell = (language, index) => {
       const count = language.counts[index];
-      if (count === null) return h("td", { class: "wrong" }, "cannot be encoded");
+      if (count === null) return h("td", { class: "wrong" }, say("cannot be encoded"));
       const times = english.counts[index] ? `×${(count / english.counts[index]).toFixed(2)}` : "";
       const unknown = language.unknown[index];
       return h(
         "td",
         {},
         h("span", { class: "measure" }, bar(count / most, unknown ? `n${tones[index]} lost` : `n${tones[index]}`), h("span", { class: "figure" }, number(count)), h("span", { class: "times" }, times)),
-        unknown ? h("span", { class: "wrong small" }, `${number(unknown)} of them unknown`) : null,
+        unknown ? h("span", { class: "wrong small" }, say("{number} of them unknown", { number: number(unknown) })) : null,
       );
     };
     const row = (language) => {
@@ -243,9 +300,9 @@ export function mount(root, app) {
       const button = h("button", { type: "button", class: "link", "aria-expanded": String(open), on: press }, language.name);
       return h("tr", {}, h("th", { scope: "row" }, button), ...tokenizers.map((_, index) => cell(language, index)));
     };
-    const heads = [h("th", { scope: "col" }, "language"), ...tokenizers.map((key, index) => h("th", { scope: "col", class: `n${tones[index]}` }, nameOf(key)))];
+    const heads = [h("th", { scope: "col" }, say("language")), ...tokenizers.map((key, index) => h("th", { scope: "col", class: `n${tones[index]}` }, nameOf(key)))];
     const focused = languages.contains(document.activeElement) ? document.activeElement.textContent : null;
-    languages.replaceChildren(...failures(costs.failed), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Token counts by language" }, h("table", { class: "chart" }, h("caption", { class: "unseen" }, "Tokens of the paragraph by language and tokenizer"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row)))));
+    languages.replaceChildren(...failures(costs.failed), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("Token counts by language") }, h("table", { class: "chart" }, h("caption", { class: "unseen" }, say("Tokens of the paragraph by language and tokenizer")), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row)))));
     if (focused) [...languages.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
     drawReading(all.find((language) => language.code === state.language));
   }
@@ -253,11 +310,11 @@ export function mount(root, app) {
   function drawReading(language) {
     reading.hidden = !language;
     if (!language) return;
-    const use = h("button", { type: "button", on: { click: () => { app.go({ example: language.text }); root.scrollIntoView({ block: "start" }); } } }, "Compare its tokens above");
+    const use = h("button", { type: "button", on: { click: () => { app.go({ example: language.text }); root.scrollIntoView({ block: "start" }); } } }, say("Compare its tokens above"));
     reading.replaceChildren(
       h("h3", {}, `${language.name} · `, h("span", { lang: language.code }, language.own_name)),
       h("p", { lang: language.code, dir: "auto" }, language.text),
-      h("p", { class: "hint" }, `${counted(language.chars, "character")}, ${counted(language.bytes, "byte")}`),
+      h("p", { class: "hint" }, [counted(language.chars, "character"), counted(language.bytes, "byte")].join(say(", "))),
       use,
     );
   }
@@ -270,9 +327,10 @@ export function mount(root, app) {
 
   function show(state) {
     box.show(state);
-      row.show(state);
+    row.show(state);
     special.checked = state.special;
     drawChosen(state);
+    money.show(keys(state), nameOf);
     update(state);
     updateParagraph(state);
   }

@@ -7,64 +7,62 @@ import { uncover } from "../card.js";
 import { codePoints, units } from "../text_units.js";
 import { onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
-import { counted } from "../language.js";
+import { counted, message, say, sayNodes } from "../language.js";
 import { exports } from "../exports.js";
+import { observed } from "./tokens/observed.js";
 
 const FIRST_LIMIT = 20_000; // tokens drawn of a long text at first
 const MAX_LIMIT = 200_000;
 const TELL_AFTER_MS = 700; // counts are announced to screen readers when typing pauses
-// Classic -> the question that leads to it
+// Classic -> the question that leads to it; the others are in the classics view
 const QUESTIONS = {
-  strawberry: "How many r’s are in strawberry?",
-  numbers: "Is 9.11 larger than 9.8?",
-  reversing: "Why is a word hard to reverse?",
-  "trailing-space": "What does a trailing space change?",
-  endoftext: "What if a user types <|endoftext|>?",
-  "cut-character": "Can a token be a part of a character?",
+  strawberry: message("How many r’s are in strawberry?"),
+  numbers: message("Is 9.11 larger than 9.8?"),
+  endoftext: message("What if a user types <|endoftext|>?"),
 };
-const LISTS = { ids: "ids", bytes: "bytes", none: "nothing" };
+const LISTS = { none: message("nothing"), ids: message("ids"), bytes: message("bytes") };
 
 export function mount(root, app) {
   const ask = app.latest();
-  const box = app.textBox({ onCaret: followCaret });
-  const special = toggle("special", "Parse special tokens", "Encode the spelling of a special token in the text as that token. Otherwise it is plain text.");
-  const template = toggle("template", "Add special tokens", "Apply the tokenizer's template, such as a BOS token.");
-  const figures = h("dl", { class: "figures", "aria-label": "Counts" });
+  const box = app.textBox({ onCaret: followCaret, rows: 5, reset: { token: undefined } });
+  const special = toggle("special", say("Parse special tokens"), say("Encode the spelling of a special token in the text as that token. Otherwise it is plain text."));
+  const template = toggle("template", say("Add special tokens"), say("Apply the tokenizer's template, such as a BOS token."));
+  const figures = h("dl", { class: "figures", "aria-label": say("Counts") });
   const pane = h("div", { class: "pane" });
   const more = h("p", { class: "more", hidden: true });
+  const finding = h("p", { class: "finding" });
   const list = h("div", { class: "pane list" });
-  const detail = h("aside", { class: "detail", "aria-label": "One token" });
+  const detail = h("aside", { class: "detail", "aria-label": say("One token") });
   const saves = exports(app, () => answer);
-  const lists = h("fieldset", { class: "choices" }, h("legend", {}, "Also show"), ...Object.entries(LISTS).map(listChoice));
+  const lists = h("fieldset", { class: "choices" }, h("legend", {}, say("List")), ...Object.entries(LISTS).map(listChoice));
+  const options = h("details", { class: "settings" }, h("summary", {}, say("Options")), h("div", { class: "options" }, special, template), h("div", { class: "bar" }, lists, saves), list);
   root.append(
-    h("p", { class: "intro" }, "Type a text, and see the tokens that a language model reads in its place."),
-    box,
-    h("div", { class: "examples" }, "Questions:", ...Object.entries(QUESTIONS).map(question)),
-    h("div", { class: "options" }, special, template),
-    figures,
-    h("div", { class: "bench" }, h("div", { class: "reading" }, pane, more, h("div", { class: "bar" }, lists, saves), list), detail),
+    h("p", { class: "intro" }, say("A language model does not read your text: it reads tokens, each of them a number.")),
+    h("div", { class: "bench" }, h("div", { class: "writing" }, box, detail), h("div", { class: "reading" }, pane, more, figures, finding)),
+    h("section", { class: "questions", "aria-label": say("Questions") }, ...Object.entries(QUESTIONS).map(question)),
+    options,
   );
 
   let answer = null; // the latest response, with its request
   let limit = FIRST_LIMIT;
   let drawings = []; // the elements of the tokens: the text, and the list
   let pinned = null; // index of the pinned token
-  let listed = null; // content of the list: "ids", "bytes" or "none"
+  let listed = null; // content of the list: "none", "ids" or "bytes"
   let pointing = 0;
   let telling = 0;
 
   function toggle(name, label, title) {
-    const input = h("input", { type: "checkbox", on: { change: () => app.set({ [name]: input.checked }) } });
+    const input = h("input", { type: "checkbox", on: { change: () => app.set({ [name]: input.checked, token: undefined }) } });
     return Object.assign(h("label", { class: "toggle", title }, input, label), { input });
   }
 
   function question([classic, words]) {
-    return h("button", { type: "button", class: "link", on: { click: () => app.go({ view: "classics", classic }) } }, words);
+    return h("button", { type: "button", class: "question", on: { click: () => app.go({ view: "classics", classic }) } }, say(words));
   }
 
   function listChoice([value, label]) {
-    const properties = { type: "radio", name: "list", value, checked: value === "ids" };
-    return h("label", {}, h("input", { ...properties, on: { change: () => app.set({ list: value === "ids" ? undefined : value }) } }), label);
+    const properties = { type: "radio", name: "list", value, checked: value === "none" };
+    return h("label", {}, h("input", { ...properties, on: { change: () => app.set({ list: value === "none" ? undefined : value }) } }), say(label));
   }
 
   // ── requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -89,6 +87,7 @@ export function mount(root, app) {
       answer = null; // retried when a file is opened
       drawings = [];
       figures.replaceChildren();
+      finding.replaceChildren();
       list.replaceChildren();
       detail.replaceChildren();
       more.hidden = true;
@@ -103,13 +102,15 @@ export function mount(root, app) {
     const { drawing } = answer;
     stopTimers();
     pinned = null;
-    const text = app.draw(drawing, { label: "Tokens", onToken });
+    const text = app.draw(drawing, { label: say("Tokens"), onToken });
     drawings = [text];
     pane.replaceChildren(text);
     drawFigures();
+    drawFinding();
     drawMore();
     drawList(listKind(app.state));
     detail.replaceChildren(invitation());
+    pin(app.state.token);
     telling = setTimeout(() => app.say(figureRows().map(([name, value]) => `${value} ${name}`).join(", ")), TELL_AFTER_MS);
   }
 
@@ -122,15 +123,34 @@ export function mount(root, app) {
   function figureRows() {
     const { num_tokens, num_bytes, num_chars } = answer;
     return [
-      ["tokens", number(num_tokens)],
-      ["bytes", number(num_bytes)],
-      ["characters", number(num_chars)],
-      ["bytes per token", num_tokens ? (num_bytes / num_tokens).toFixed(2) : "–"],
+      [say("tokens"), number(num_tokens)],
+      [say("characters"), number(num_chars)],
+      [say("bytes"), number(num_bytes)],
+      [say("bytes per token"), num_tokens ? (num_bytes / num_tokens).toFixed(2) : "–"],
     ];
   }
 
   function drawFigures() {
     figures.replaceChildren(...figureRows().map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  }
+
+  /** One sentence about the most telling word of the text. */
+  function drawFinding() {
+    const seen = observed(answer);
+    finding.replaceChildren(...(seen ? [...sayNodes(seen.message, seen.values), " ", whyButton(seen.at)] : []));
+  }
+
+  /** A button that opens the Why view at a token's pretoken. */
+  function whyButton(index) {
+    const { tokenizer, text, special, drawing } = answer;
+    const act = async () => {
+      const byte = drawing.byte_starts[index];
+      const { pretokens } = await app.ask("why", { tokenizer, text, special });
+      const at = pretokens.findIndex(({ byte_span: [start, end] }) => start <= byte && byte < end);
+      app.go({ view: "why", pretoken: Math.max(at, 0), step: undefined, example: undefined });
+    };
+    const fail = (error) => finding.append(failure(error));
+    return h("button", { type: "button", class: "link", on: { click: () => act().catch(fail) } }, say("See why"));
   }
 
   function drawMore() {
@@ -140,8 +160,8 @@ export function mount(root, app) {
     if (more.hidden) return;
     const next = Math.min(shown * 5, num_tokens, MAX_LIMIT);
     const act = () => { limit = next; update(app.state); };
-    const button = next > shown ? h("button", { type: "button", on: { click: act } }, `Draw ${number(next)}`) : "that is the maximum";
-    more.replaceChildren(`The first ${number(shown)} of ${counted(num_tokens, "token")} are drawn; the counts are of the whole text. `, button);
+    const button = next > shown ? h("button", { type: "button", on: { click: act } }, say("Draw {number}", { number: number(next) })) : say("That is the maximum.");
+    more.replaceChildren(say("The first {number} of {tokens} are drawn; the counts are of the whole text.", { number: number(shown), tokens: counted(num_tokens, "token") }), " ", button);
   }
 
   async function drawList(as) {
@@ -153,7 +173,7 @@ export function mount(root, app) {
     if (as === "none") return;
     await text.filled; // the text first
     if (drawings[0] !== text || listed !== as) return;
-    const element = app.draw(answer.drawing, { label: `Tokens as ${as}`, as, onToken });
+    const element = app.draw(answer.drawing, { label: as === "ids" ? say("Tokens as ids") : say("Tokens as bytes"), as, onToken });
     drawings = [text, element];
     list.replaceChildren(element);
     if (pinned !== null) element.look(pinned);
@@ -170,6 +190,14 @@ export function mount(root, app) {
     pinned = index; // also if pinned already, by the caret or the focus
     look(pinned, { scroll: true });
     selectText(pinned);
+    app.set({ token: index });
+  }
+
+  /** Pins the token of the address, which may have been written for another text. */
+  function pin(index) {
+    if (!Number.isInteger(index) || index < 0 || index >= answer.drawing.ids.length) return;
+    pinned = index;
+    look(index, { scroll: true });
   }
 
   /** Makes a token current in all drawings; null: none. */
@@ -186,10 +214,11 @@ export function mount(root, app) {
     pinned = null;
     look(null);
     if (hadFocus) drawings[0].rest();
+    app.set({ token: undefined });
   }
 
   function invitation() {
-    return h("p", { class: "invitation" }, "Hover over a token, or place the caret of the text in it, for its details. Arrow keys move between tokens; Escape closes the card.");
+    return h("p", { class: "invitation" }, say("Point at a token for its number and its bytes."));
   }
 
   function card(index) {
@@ -206,7 +235,7 @@ export function mount(root, app) {
     while (first > 0 && groups[first - 1] === groups[index]) first--;
     while (end < groups.length && groups[end] === groups[index]) end++;
     if (end - first === 1) return null;
-    return h("p", { class: "shares" }, `Shares a character with ${counted(end - first - 1, "neighbor")}: ids ${ids.slice(first, end).join(", ")}.`);
+    return h("p", { class: "shares" }, say("Shares a character with {neighbors}: ids {ids}.", { neighbors: counted(end - first - 1, "neighbor"), ids: ids.slice(first, end).join(", ") }));
   }
 
   /** Occurrences of the same id, with buttons to move between them. */
@@ -215,21 +244,22 @@ export function mount(root, app) {
     const all = [];
     for (let other = ids.indexOf(id); other !== -1; other = ids.indexOf(id, other + 1)) all.push(other);
     const at = all.indexOf(index);
-    const where = char_starts[index] === char_ends[index] ? `no characters, at ${number(char_starts[index])}` : `characters ${number(char_starts[index])} to ${number(char_ends[index])}`;
+    const [start, end] = [number(char_starts[index]), number(char_ends[index])];
+    const where = start === end ? say("no characters, at {start}", { start }) : say("characters {start} to {end}", { start, end });
     const go = (step) => {
       pinned = all[(at + step + all.length) % all.length];
       look(pinned, { scroll: true });
       detail.querySelector(step < 0 ? ".previous" : ".next")?.focus();
+      app.set({ token: pinned });
     };
-    const button = (name, step, sign) => h("button", { type: "button", class: name, "aria-label": `${name} occurrence`, on: { click: () => go(step) } }, sign);
+    const button = (name, label, step, sign) => h("button", { type: "button", class: name, "aria-label": label, on: { click: () => go(step) } }, sign);
     const many = all.length > 1;
     return h(
       "p",
       { class: "places" },
-      many ? button("previous", -1, "‹") : null,
-      many ? `occurrence ${number(at + 1)} of ${number(all.length)}: ` : "Only occurrence: ",
-      where,
-      many ? button("next", 1, "›") : null,
+      many ? button("previous", say("previous occurrence"), -1, "‹") : null,
+      many ? say("occurrence {number} of {count}: {where}", { number: number(at + 1), count: number(all.length), where }) : say("Only occurrence: {where}", { where }),
+      many ? button("next", say("next occurrence"), 1, "›") : null,
     );
   }
 
@@ -261,13 +291,15 @@ export function mount(root, app) {
       template.input.checked = state.template;
       update(state);
       const as = listKind(state);
+      if (as !== "none") options.open = true;
       if (drawings.length && as !== listed) drawList(as);
+      if (drawings.length && answer.text === state.text && (state.token ?? null) !== pinned && state.token !== undefined) pin(state.token);
     },
     hide() {},
   };
 }
 
-const listKind = (state) => (Object.hasOwn(LISTS, state.list) ? state.list : "ids");
+const listKind = (state) => (Object.hasOwn(LISTS, state.list) ? state.list : "none");
 
 /** Returns the token that covers a character, or the last token at the end of the text; null: none. */
 function tokenAt({ char_starts, char_ends }, at) {
