@@ -1,7 +1,7 @@
 """HTML renderer of a drawing, for notebooks: a self-contained fragment without scripts. `to_page` makes a file of one.
 
 Symbols for white space and controls are CSS content, so that copying from the page yields the text itself. Gaps are
-equal on both sides of a token, tokens that share a character have a common outline, and uncovered text has no background.
+equal on both sides of a token, tokens that share a character have a common outline, and uncovered text has no color.
 """
 
 from __future__ import annotations

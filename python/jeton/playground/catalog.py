@@ -258,7 +258,8 @@ def _downloads() -> list[dict[str, Any]]:
         if known.num_bytes and known is first[known.sha256]
     ]
     hub = [{"name": name, "bytes": None, "host": "huggingface.co"} for name in users if name.startswith(HUB)]
-    return [{**entry, "models": users.get(entry["name"], ())} for entry in (*ranks, *hub)]
+    found: list[dict[str, Any]] = [*ranks, *hub]
+    return [{**entry, "models": users.get(entry["name"], ())} for entry in found]
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -97,7 +97,9 @@ def test_rows_are_aligned_and_equal_tokens_have_equal_colors(open_page: Open) ->
         page.locator(".column").nth(at).locator(".t").last.evaluate("t => getComputedStyle(t).backgroundImage")
         for at in range(2)
     ]
-    last = [tok.id_to_bytes(tok.encode(text)[-1]) for tok in (Catalog(cached=False).get("bytes"), tokenizer("byte gpt2"))]
+    last = [
+        tok.id_to_bytes(tok.encode(text)[-1]) for tok in (Catalog(cached=False).get("bytes"), tokenizer("byte gpt2"))
+    ]
     assert (colors[0] == colors[1]) == (last[0] == last[1])
 
 

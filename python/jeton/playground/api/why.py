@@ -22,7 +22,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})
         >>> facts["pretokens"][0]["ids"], facts["names"][104]
-        ([104, 105], ('h', 261, 1))
+        ([104, 105], ('h', 159, 1))
     """
     tok = catalog.get(request_fields.text(request, "tokenizer"))
     text = request_fields.text(request, "text")
