@@ -6,7 +6,7 @@ SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(SCRIPTS)
 ENVIRONMENT := $(PYTHON) tools/environment.py
 
-.PHONY: help demo test test-all test-rust check site sanitize ci install format fuzz
+.PHONY: help demo test test-all test-rust check site page sanitize ci install format fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -39,6 +39,10 @@ site: ## documentation site, in target/site/site
 	$(ENVIRONMENT) $(VENV) docs
 	$(BIN)/python tools/build_site.py
 
+page: ## playground without a server, in target/playground
+	$(ENVIRONMENT) $(VENV) test
+	$(BIN)/python tools/build_page.py $(PAGE_OPTIONS) target/playground
+
 test-rust: ## Rust tests
 	cargo test --workspace --locked --quiet
 
@@ -48,6 +52,7 @@ sanitize: ## Rust tests under AddressSanitizer, and models under loom
 
 ci: ## all that a change must pass, in a fresh environment
 	rm -rf $(VENV)
+	$(MAKE) page PAGE_OPTIONS=--if-possible
 	$(MAKE) test-all
 	$(MAKE) check
 	$(MAKE) site

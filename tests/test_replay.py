@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from jeton.corpus import open_corpus
 from jeton.reference.step04_train import choose
 from jeton.tokens.spelling import Spelling
+from jeton.training.count import count
+from jeton.training.presets import Bert, Hf, SentencePiece
+from jeton.training.request import TrainingRequest
 
 from .material import CORPUS
 
@@ -100,6 +104,42 @@ def test_counts_weigh() -> None:
     counted = jeton.count_pretokens(["low low lower"], pattern="gpt2")
     small = jeton.train(counted, 258, pattern="gpt2", progress=False)
     assert jeton.replay(small, counted).corpus_tokens == 13
+
+
+PRESETS = {
+    "bert": Bert(min_frequency=1),
+    "sentencepiece": SentencePiece(hard_vocab_limit=False, character_coverage=1.0),
+    "hf, prefix": Hf(continuing_subword_prefix="##", pre_tokenizer=[{"type": "Whitespace"}]),
+    "hf, suffix": Hf(end_of_word_suffix="</w>", pre_tokenizer=[{"type": "Whitespace"}]),
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_replayed_on_the_counts_of_their_training(name: str) -> None:
+    """WordPiece and SentencePiece keep no merges; the log of the run has them."""
+    recipe = PRESETS[name].recipe(TrainingRequest(vocab_size=260))
+    cuts = list(recipe.special_tokens)
+    limits = jeton.Limits()
+    counts = count(open_corpus(DOCUMENTS), recipe.stages, cuts, lambda event: None, limits=limits)
+    tok = jeton.train(counts, 260, preset=PRESETS[name], progress=False)
+    assert tok.training is not None
+    assert tok.training.log is not None
+    run = jeton.replay(tok, counts)
+    assert len(run.steps) == len(tok.training.log) > 20
+    for step, logged in zip(run.steps, tok.training.log, strict=True):
+        assert (step.left, step.right, step.id, step.token) == (logged.left, logged.right, logged.id, logged.token)
+        assert (step.pair_count, step.corpus_tokens) == (logged.pair_count, logged.corpus_tokens)
+        assert step.bytes_per_token == logged.bytes_per_token
+        chosen = step.pairs[0][:2] == (step.left, step.right)
+        assert chosen or name == "sentencepiece", "which does not merge every pair"
+    ends = run.at(len(run.steps))
+    assert all(len(ids) <= len(sequence.ids) for ids, sequence in zip(ends, run.sequences, strict=True))
+    if name != "hf, suffix":
+        with pytest.raises(jeton.ConfigError, match="replayed on the counts of its training"):
+            jeton.replay(tok, DOCUMENTS)
+    if name in ("bert", "sentencepiece"):
+        with pytest.raises(jeton.ConfigError, match="no merges that can be replayed"):
+            jeton.replay(jeton.Tokenizer.from_bytes(tok.to_bytes()), counts)
 
 
 def test_every_step_can_be_seen_in_any_order() -> None:

@@ -342,12 +342,15 @@ pub fn decoder(rng: &mut Rng) -> Value {
         7 => {
             json!({"type": "Metaspace", "replacement": character(rng), "prepend_scheme": rng.pick(&["always", "never", "first"])})
         }
+        8 if flag(rng) => json!({"type": "Replace", "pattern": {"Regex": regex(rng)}, "content": word(rng)}),
         8 => json!({"type": "Replace", "pattern": {"String": word(rng)}, "content": word(rng)}),
         9 => json!({"type": "Strip", "content": character(rng), "start": rng.length(20), "stop": rng.length(20)}),
         10 => json!({"type": "WordPiece", "prefix": word(rng), "cleanup": flag(rng)}),
         11 => json!({"type": "Join", "separator": word(rng)}),
         _ => {
-            json!({"type": "SentencePiece", "add_dummy_prefix": flag(rng), "remove_extra_whitespaces": flag(rng), "unk": if flag(rng) { Value::Null } else { json!(600) }, "unk_surface": word(rng)})
+            let rules = json!({"precompiled_charsmap": charsmap(rng), "add_dummy_prefix": flag(rng), "remove_extra_whitespaces": flag(rng), "escape_whitespaces": flag(rng)});
+            let denormalizer = if flag(rng) { Value::Null } else { rules };
+            json!({"type": "SentencePiece", "denormalizer": denormalizer, "add_dummy_prefix": flag(rng), "remove_extra_whitespaces": flag(rng), "unk": if flag(rng) { Value::Null } else { json!(600) }, "unk_surface": word(rng)})
         }
     }
 }

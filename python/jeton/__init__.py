@@ -33,6 +33,7 @@ _PUBLIC = {
         "measure",
         "sizes",
     ),
+    "chat.count": ("ChatCount", "chat_count"),
     "chat.difference": ("ChatDifference", "chat_diff"),
     "calls.batch": ("PaddedBatch", "TokenBatch"),
     "chat.canonical": ("CanonicalIds",),

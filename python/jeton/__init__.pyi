@@ -26,6 +26,7 @@ from .analysis import (
 from .calls.batch import PaddedBatch as PaddedBatch, TokenBatch as TokenBatch
 from .chat.canonical import CanonicalIds as CanonicalIds
 from .chat.drift import Drift as Drift
+from .chat.count import ChatCount as ChatCount, chat_count as chat_count
 from .chat.difference import ChatDifference as ChatDifference, chat_diff as chat_diff
 from .corpus import (
     Corpus as Corpus,

@@ -189,6 +189,8 @@ class Bpe:
         fuse_unk: adjacent unknown characters are one token.
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
+        drop_unknown: leaves out characters that are not in the vocabulary, as HF does without `unk_token`, instead of
+            raising. Drop-ins alone set it.
     """
 
     type: ClassVar = "BPE"
@@ -201,6 +203,7 @@ class Bpe:
     fuse_unk: bool = False
     byte_fallback: bool = False
     continuing_subword_prefix: str | None = None
+    drop_unknown: bool = False
 
 
 @record(frozen=True)
@@ -369,6 +372,7 @@ _TYPES: dict[str, Any] = {
     "unk_token": str | None,
     "fuse_unk": bool,
     "byte_fallback": bool,
+    "drop_unknown": bool,
     "continuing_subword_prefix": str | None,
     "single_precision": bool,
     "max_chars_per_word": int,
@@ -457,8 +461,11 @@ class Definition:
 
     def to_json(self) -> dict[str, Any]:
         """Everything that can change ids or decoded bytes, as one JSON object."""
+        model = {"type": self.model.type, **vars(self.model)}
+        if not model.get("drop_unknown", True):  # absent where it is False, so that fingerprints stay
+            del model["drop_unknown"]
         return {
-            "model": ordered({"type": self.model.type, **vars(self.model)}),
+            "model": ordered(model),
             "normalizer": ordered(self.normalizer),
             "pretokenizer": ordered(self.pretokenizer),
             "decoder": ordered(self.decoder),
@@ -499,12 +506,11 @@ class Definition:
                 facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
-    def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
-        """The core's tokenizer for this definition.
+    def core_options(self, vocabulary: _core.Vocabulary) -> str:
+        """The definition as JSON for the core, with ids of the vocabulary.
 
         Raises:
-            ConfigError: the vocabulary does not fit the model, a component is invalid, or the template adds an id that
-                is not in the vocabulary.
+            ConfigError: the vocabulary lacks the unknown token of a model that needs one.
         """
         facts = self.to_json()
         model = facts["model"]
@@ -525,8 +531,17 @@ class Definition:
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
         facts["suffix"] = self._suffix
-        core = _core.Tokenizer(vocabulary, core_json(facts))
-        template = self.template or {}
+        return core_json(facts)
+
+    def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
+        """The core's tokenizer for this definition.
+
+        Raises:
+            ConfigError: the vocabulary does not fit the model, a component is invalid, or the template adds an id that
+                is not in the vocabulary.
+        """
+        core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF checks nothing
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

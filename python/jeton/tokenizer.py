@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ._core import GrowingText, TextStream
     from .calls.batch import TokenBatch
     from .calls.columns import TokenColumns
-    from .calls.cutting import Chunk, Side, TextUnit
+    from .calls.cutting import Chunk, Side, SplitUnit, TextUnit
     from .calls.text_errors import InvalidUtf8, SurrogateErrors
     from .calls.truncation import Strategy
     from .chat import Chat, ChatOptions, Conversation, Messages
@@ -674,7 +674,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         max_tokens: int,
         *,
         overlap: int = 0,
-        at: TextUnit = "character",
+        at: SplitUnit = "character",
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> list[Chunk]:
@@ -682,18 +682,26 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Tokens of a chunk are those of the chunk encoded alone. Without `overlap`, the chunks joined are the text.
 
+        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text: a chunk ends at the last of
+        the highest boundaries that it can reach, so a short section is a chunk of its own. Without such a boundary it
+        ends at a line, and without a line at a sentence (in code, a word) or a smaller unit.
+
         Args:
             text: the text.
             max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
             overlap: each chunk begins with the longest end of the previous one that has at most so many tokens (fewer
                 if no text could follow it).
-            at: as `truncate`; the units of a chunk are those of the text from its start on.
+            at: as `truncate`; the units of a chunk are those of the text from its start on. Or ``"paragraph"``: blank
+                lines; ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by
+                their nesting, never directly after a heading if what follows can join it; ``"code"``: lines of
+                source code of any language, by their indentation, then by open brackets, with blank lines first.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`.
             ConfigError: a single character exceeds `max_tokens`; `position` is its offset.
+            MissingDependencyError: ``at="markdown"`` without the extra ``markdown`` (markdown-it-py).
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -701,6 +709,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ['one two ', 'three']
             >>> tok.split("one two three", 9, overlap=4, at="word")[1]
             Chunk(text='two three', char_span=(4, 13), byte_span=(4, 13), num_tokens=9)
+            >>> [chunk.text for chunk in tok.split("# A\\n\\none\\n\\n# B\\n\\ntwo", 16, at="markdown")]
+            ['# A\\n\\none\\n\\n', '# B\\n\\ntwo']
         """
         from .calls.cutting import split
 

@@ -31,6 +31,7 @@ from jeton.cli import SECTIONS, _jeton
 from jeton.cli.demo import SENTENCES
 from jeton.cli.help_text import paragraphs
 from jeton.cli.options import DEFAULT_USED
+from jeton.explanation.entry import NOT_MERGED
 from jeton.util.progress import STAGE_WORDS
 
 PACKAGE = Path(jeton.__file__).parent
@@ -57,6 +58,7 @@ TABLES = (
     *(*SCENARIOS, *PLACES, *STATUSES, *UNITS, *GROUPS.values(), *KINDS),
     *("definitions", "calls", "results", "last turn", "earlier turns", "between calls"),  # facts of templates
     *("Python source", "English lessons", "Chinese lessons"),
+    *NOT_MERGED.values(),
     DEFAULT_USED,
     *SECTIONS,
     *("Options", "Commands", "required", "Show this message and exit."),  # of click

@@ -129,6 +129,19 @@ def test_check_of_a_tokenizer_without_template(run: Run, path: Path) -> None:
     assert (result.code, f"the tokenizer {path} has no chat template" in result.err) == (1, True)
 
 
+def test_count(run: Run, path: Path, tmp_path: Path) -> None:
+    request = {"messages": [{"role": "user", "content": "hi"}], "functions": [{"name": "f"}]}
+    found = jeton.chat_count(TOK, request)
+    (file := tmp_path / "request.json").write_text(json.dumps(request))
+    assert run("chat", "count", "-t", path, file).text == f"{found}\n"
+    assert json.loads(run("chat", "count", "-t", path, "--json", file).text) == found.to_json()
+    messages = json.dumps(request["messages"]).encode()
+    assert json.loads(run("chat", "count", "-t", path, "--json", input=messages).text)["tokens"] < found.tokens
+    code, _, err = run("chat", "count", "-t", path, input=b'[{"role": "user", "content": [{"type": "image_url"}]}]')
+    assert code == 1
+    assert "messages[0].content[0]: content of type 'image_url' has no published count" in err
+
+
 def test_diff(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
     a, b = tmp_path / "a.json", tmp_path / "b.json"
     one = {"system": "Today is 2026-11-26.", "messages": MESSAGES[:1]}

@@ -34,3 +34,17 @@ def test_errors(run: Run, path: Path, char_path: Path, tmp_path: Path) -> None:
     assert run("compare", "-t", tmp_path / "missing.json", "low").code == 1
     assert run("compare", "-t", char_path, input=b"low\xff").code == 1
     assert run("compare", "-t", char_path, "--errors", "replace", input=b"low\xff").code == 0
+
+
+def test_two_texts(run: Run, tok: jeton.Tokenizer, path: Path, char_path: Path, tmp_path: Path) -> None:
+    found = jeton.compare(tok, ("lowest low", "lower low"))
+    code, out, err = run("compare", "-t", path, "--diff", "lowest low", "lower low")
+    assert (code, out.decode(), err) == (4, f"{found}\n", "")
+    for name, text in (("a", "lowest low"), ("b", "lower low")):
+        (tmp_path / name).write_text(text)
+    result = run("compare", "-t", path, "--diff", "--json", "--files", tmp_path / "a", tmp_path / "b")
+    assert json.loads(result.out) == found.to_json()
+    assert run("compare", "-t", path, "--diff", "low", "low").code == 0
+    assert run("compare", "-t", path, "--diff", "low").code == 2
+    assert run("compare", "-t", path, "-t", char_path, "--diff", "low", "low").code == 2
+    assert run("compare", "-t", char_path, "--diff", "low", "\u0105").code == 1

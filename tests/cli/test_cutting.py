@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import jeton
+from jeton.calls.structure import STRUCTURES
 
 from .conftest import Run
 
@@ -32,6 +33,12 @@ def test_split(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> No
     texts = run("split", "-t", path, "-n", "16", "--separator", "----", TEXT).text
     assert texts == "\n----\n".join(chunk.text for chunk in tok.split(TEXT, 16)) + "\n"
     (tmp_path / "rows.jsonl").write_text('{"text": "lowest"}\n{"text": "newest"}\n')
+    for at in STRUCTURES:
+        text = "# low\n\nlower\n\n    lowest\n"
+        rows = [json.loads(line) for line in run("split", "-t", path, "-n", "9", "--at", at, text).text.splitlines()]
+        assert [row["text"] for row in rows] == [chunk.text for chunk in tok.split(text, 9, at=at)]
+        assert run("truncate", "-t", path, "-n", "9", "--at", at, text)[0] == 2
+
     rows = [json.loads(line) for line in run("split", "-t", path, "-n", "99", "--files", tmp_path).text.splitlines()]
     assert [row["text"] for row in rows] == ["lowest", "newest"]
     assert all(str(tmp_path / "rows.jsonl") in row["source"] for row in rows)

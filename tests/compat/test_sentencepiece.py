@@ -95,7 +95,6 @@ def test_the_time_limit_leaves_the_best_one(unigram: bytes) -> None:
         ({"input_sentence_size": 1000}, "input_sentence_size"),
         ({"auto_character_coverage": True}, "auto_character_coverage"),
         ({"seed_sentencepieces_file": "x"}, "seed_sentencepieces_file"),
-        ({"denormalization_rule_tsv": "x"}, "denormalization_rule_tsv"),
         ({"precompiled_charsmap": "x"}, "precompiled_charsmap"),
     ],
 )
@@ -265,7 +264,8 @@ def test_specs_of_odd_files_are_found_and_replaced() -> None:
     number, wide = b"\x11" + b"x" * 8, b"\x9a\x00\x81\x00z"  # 64 bits; keys and lengths in more bytes than they need
     assert _core.sentencepiece_specs(piece + number + wide) == [(3, b"z")]
     for file, kept in ((piece + number, piece + number), (piece + wide, piece), (number, number)):
-        assert _core.with_sentencepiece_specs(file, b"t", b"n") == kept + b"\x12\x01t\x1a\x01n"
+        assert _core.with_sentencepiece_specs(file, b"t", b"n", b"") == kept + b"\x12\x01t\x1a\x01n"
+        assert _core.with_sentencepiece_specs(file, b"t", b"n", b"d") == kept + b"\x12\x01t\x1a\x01n\x2a\x01d"
     with pytest.raises(FormatError, match="not a message: a group"):
         _core.sentencepiece_specs(b"\x0b")
 

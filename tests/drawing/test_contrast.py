@@ -10,6 +10,7 @@ import pytest
 from jeton.drawing.page import CSS
 from jeton.drawing.picture import _THEMES
 from jeton.drawing.terminal import PALETTE
+from jeton.drawing.theme import REPORT_CSS
 
 Color = tuple[float, float, float]  # 0 to 1
 
@@ -39,7 +40,8 @@ def blended(ink: Color, ground: Color, opacity: float) -> Color:
     return red, green, blue
 
 
-TONES = re.findall(r"var\(--h\) (\d+)% (\d+)%\);color:#(\w+)", CSS)
+TONES = sorted({*re.findall(r"--saturation:(\d+)%;--lightness:(\d+)%;--ink:#(\w+)", CSS)})
+REPORT = sorted({*re.findall(r"\.jeton-report\{(--bad:[^}]*)\}", REPORT_CSS)})
 
 
 @pytest.mark.parametrize(("saturation", "lightness", "ink"), TONES)
@@ -52,7 +54,16 @@ def test_in_a_notebook(saturation: str, lightness: str, ink: str) -> None:
 
 
 def test_both_modes_were_tested() -> None:
-    assert len(TONES) == len(re.findall(r"var\(--h\)", CSS)) == 2
+    assert len(TONES) == len(REPORT) == 2
+
+
+GROUNDS = (("fff", "f7f7f7"), ("111", "1e1e1e", "181818"))  # of notebooks
+
+
+@pytest.mark.parametrize(("colors", "grounds"), [*zip(REPORT, GROUNDS, strict=True)])
+def test_in_a_report(colors: str, grounds: tuple[str, ...]) -> None:
+    for ink in re.findall(r"#(\w+)", colors):
+        assert min(contrast(from_hex(ink), from_hex(ground)) for ground in grounds) >= 4.5
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -123,21 +123,31 @@ class TestWordPiece:
         assert (pretoken.attempts.stuck_at, pretoken.attempts.is_too_long) == (None, False)
         assert str(explanation).splitlines()[3:] == [
             "  un  id 1; no entry: unaffable, unaffabl, unaffab and 4 more",
-            "  ##aff  id 2; no entry: affable, affabl, affab and 1 more",
+            "  ##aff  id 2; no entry: ##affable, ##affabl, ##affab and 1 more",
             "  ##able  id 3; the whole rest",
             "  ids [1, 2, 3]",
         ]
 
     def test_in_html(self, word_piece: jeton.Tokenizer) -> None:
         page = word_piece.explain("unaffable <").html
-        assert "<div>##aff  id 2; no entry: affable, affabl, affab and 1 more</div>" in page
+        assert "<div>##aff  id 2; no entry: ##affable, ##affabl, ##affab and 1 more</div>" in page
         assert "&quot;&lt;&quot;" in page
 
     def test_where_it_gives_up(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffx")
         attempts = json.loads(json.dumps(explanation.to_json()))["pretokens"][0]["attempts"]
         assert attempts == {"found": [[0, 2, 1], [2, 5, 2]], "stuck_at": 5, "is_too_long": False}
-        assert 'no entry is a prefix of "x": the whole pretoken is unknown' in str(explanation)
+        assert 'no entry that continues a word is a prefix of "x": the whole pretoken is unknown' in str(explanation)
+        assert 'no entry is a prefix of "xun": the whole pretoken is unknown' in str(word_piece.explain("xun"))
+
+    def test_entries_that_begin_a_word_do_not_continue_one(self) -> None:
+        words = {"[UNK]": 0, "un": 1, "able": 2}
+        model = {"type": "WordPiece", "unk_token": "[UNK]", "max_input_chars_per_word": 12, "vocab": words}
+        tok = from_json(model={**model, "continuing_subword_prefix": "##"}, pre_tokenizer={"type": "WhitespaceSplit"})
+        report = str(tok.explain("unable able"))
+        assert "un  id 1; no entry: unable, unabl, unab and 1 more" in report
+        assert 'no entry that continues a word is a prefix of "able": the whole pretoken is unknown' in report
+        assert "able  id 2; the whole rest" in report
 
     def test_what_is_too_long(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffableunaffable")

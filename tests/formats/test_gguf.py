@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import pickle
 import random
 import struct
 from pathlib import Path
@@ -200,6 +201,21 @@ def test_types_by_spelling(tmp_path: Path) -> None:
         "<|im_end|>", "<|fim_suffix|>", "<|return|>", "<|call|>"
     ]  # fmt: skip
     assert tok.encode("<|channel|><|end|>") == [18, 19]
+
+
+def test_tokens_of_phi_3_take_ascii_white_space(tmp_path: Path) -> None:
+    tok = load(tmp_path, {**spm(), "general.name": "Phi-3 mini"})
+    assert tok.added_tokens[2] == jeton.AddedToken("</s>", rstrip=True, ascii_space=True)
+    ids = tok.encode("</s>\u00a0l", special="all")
+    assert tok.encode("</s> \t\n\u00a0l", special="all") == ids != tok.encode("</s>l", special="all")
+    for again in (pickle.loads(pickle.dumps(tok)), jeton.Tokenizer.from_bytes(tok.to_bytes())):
+        assert again == tok
+        assert again.fingerprint == tok.fingerprint
+        assert again.encode("</s> \u00a0l", special="all") == ids
+    more = tok.add_tokens(["<new>"])
+    assert more.added_tokens[2].ascii_space
+    with pytest.raises(jeton.UnsupportedFeatureError, match="added tokens that take ASCII white space only"):
+        tok.save(tmp_path / "tokenizer.json", accept_loss=[])
 
 
 @pytest.mark.parametrize("model", ["rwkv", "plamo2", "hybriddna", "whitespace", "no_vocab"])

@@ -255,8 +255,8 @@ def edited(**changes: Any) -> bytes:
             "$.normalizer",
         ),
         (
-            {"decoder": {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}},
-            "Replace of a regex",
+            {"decoder": {"type": "Replace", "pattern": {"Regex": "a*"}, "content": "b"}},
+            "a match of the empty text",
             "$.decoder",
         ),
     ],

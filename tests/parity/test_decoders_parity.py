@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import random
 from functools import cache
 from itertools import product
@@ -14,9 +15,11 @@ import pytest
 import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
+import jeton
 from jeton import _core
+from jeton.compat import sentencepiece as our_sentencepiece
 from tests.selection import amount, rest_is_slow
 
 JSON = dict[str, Any]
@@ -94,6 +97,10 @@ CHAINS: dict[str, decoders.Decoder] = {
     "Replace double": decoders.Replace("▁▁", ""),
     "Replace overlap": decoders.Replace("xx", "x"),
     "Replace empty": decoders.Replace("", "-"),
+    "Replace regex": decoders.Replace(Regex(r"^\p{L}|(?<=▁)t|n(?='t)"), "é"),
+    "Replace regex of the whole": decoders.Sequence(
+        [decoders.Fuse(), decoders.Replace(Regex(r"(?<=\w)\s+(?=[.,?!])|<pad>$"), "")]
+    ),
     "Strip left": decoders.Strip(" ", 1, 0),
     "Strip left more": decoders.Strip("x", 3, 0),
     "Strip wide": decoders.Strip("▁", 1, 0),
@@ -132,6 +139,83 @@ def test_hf_gives_equal_text(name: str, tokens: list[str]) -> None:
     assert text == CHAINS[name].decode(tokens)
     if "\ufffd" not in text:
         assert raw.decode() == text
+
+
+REGEX_ATOMS = [
+    "a",
+    "b",
+    "é",
+    "▁",
+    " ",
+    r"\s",
+    r"\S",
+    r"\w",
+    r"\p{L}",
+    "[ab]",
+    "[^a ]",
+    ".",
+    r"\n",
+    "##",
+    r"\.",
+    r"\h",
+    r"\d",
+]
+REGEX_ATOMS += ["[[:alpha:]]", "x"]
+REGEX_REPEATS = ["", "", "", "+", "*", "?", "{1,2}", "+?", "{2}", "++"]
+REGEX_STARTS = ["", "", "^", r"\A", r"\b", "(?<=a)", "(?<!▁)", r"(?<=\s)"]
+REGEX_ENDS = ["", "", "$", r"\z", r"\Z", r"\b", "(?=b)", "(?!a)", r"(?= |\z)"]
+REGEX_TOKENS = [
+    "▁",
+    "▁the",
+    "a▁b",
+    " ",
+    "  ",
+    "ab",
+    "aab",
+    "éa",
+    "é",
+    "##x",
+    "x.",
+    "a,b",
+    ".",
+    "\n",
+    " a",
+    "b \n",
+    "A",
+    "日本",
+]
+REGEX_TOKENS += ["<0x41>", "<0xE6>", "<0x97>", "<0xA5>", "1a"]
+
+
+def a_regex(rng: random.Random, depth: int = 0) -> str:
+    def item() -> str:
+        if depth < 2 and rng.random() < 0.3:
+            alternatives = "|".join(a_regex(rng, depth + 1) for _ in range(rng.randint(1, 3)))
+            return rng.choice(["(?:", "(", "(?>", "(?m:"]) + alternatives + ")" + rng.choice(REGEX_REPEATS)
+        return rng.choice(REGEX_ATOMS) + rng.choice(REGEX_REPEATS)
+
+    return "".join(item() for _ in range(rng.randint(1, 3)))
+
+
+def test_generated_regexes() -> None:
+    """HF replaces the matches of Oniguruma; the regexes that are refused are those that match the empty text."""
+    rng = random.Random(5)
+    equal = 0
+    while equal < amount(3000, default=200):
+        regex = Regex(rng.choice(REGEX_STARTS) + a_regex(rng) + rng.choice(REGEX_ENDS))
+        replace = decoders.Replace(regex, rng.choice(["", " ", "-", "ab", r"\1", "é"]))
+        llama = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), replace]
+        decoder = decoders.Sequence(rng.choice([[replace], [replace, decoders.WordPiece()], llama]))
+        tokens = [rng.choice(REGEX_TOKENS) for _ in range(rng.randrange(1, 9))]
+        try:
+            raw, text = decode(state(decoder), tokens)
+        except jeton.ConfigError as error:
+            assert error.feature == "a match of the empty text"
+            continue
+        assert text == decoder.decode(tokens), regex
+        if "\ufffd" not in text:
+            assert raw.decode() == text
+        equal += 1
 
 
 @given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]), stop=st.integers(0, 3))
@@ -299,6 +383,89 @@ def test_sentencepiece_has_a_surface_for_the_unknown() -> None:
     sp = sentencepiece.SentencePieceProcessor(model_proto=trained(model_type="bpe", unk_surface="▁?"))
     part = {"add_dummy_prefix": True, "remove_extra_whitespaces": True, "unk_surface": "▁?"}
     check_sentencepiece(sp, part, 2, 500)
+
+
+DENORMALIZATION = "61\t41\n61 62\t58 59\n20 2E\t2E\n63 64 65\t\n66\t20 20\n65E5\tE9 E9\n65E5 672C\t2581\n"
+
+
+@cache
+def denormalizing(flags: tuple[bool, bool, bool], tsv: str) -> bytes:
+    """A model with rules for decoded text, and the flags of their normalizer."""
+    fields = []
+    for number, value in _core.read_message(
+        trained(model_type="bpe", byte_fallback=True, denormalization_rule_tsv=tsv)
+    ):
+        if number == 5:
+            assert isinstance(value, bytes)
+            kept = [field for field in _core.read_message(value) if field[0] not in (3, 4, 5)]
+            value = _core.write_message([*kept, *((3 + i, int(flag)) for i, flag in enumerate(flags))])
+        fields.append((number, value))
+    return _core.write_message(fields)
+
+
+@pytest.mark.parametrize("flags", list(product((False, True), repeat=3)))
+def test_a_denormalizer_rewrites_decoded_text(flags: tuple[bool, bool, bool], tmp_path: Path) -> None:
+    (tmp_path / "rules.tsv").write_text(DENORMALIZATION)
+    model = denormalizing(flags, str(tmp_path / "rules.tsv"))
+    sp = sentencepiece.SentencePieceProcessor(model_proto=model)
+    ours = our_sentencepiece.SentencePieceProcessor(model_proto=model)
+    (tmp_path / "one.model").write_bytes(model)
+    tok = jeton.load(tmp_path / "one.model")
+    tok.save(tmp_path / "two.model")
+    again = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "two.model"))
+    rng = random.Random(6)
+    bytes_first = [sp.piece_to_id(f"<0x{byte:02X}>") for byte in "日 本a.".encode()]
+    for _ in range(amount(375, default=60)):
+        ids = [rng.choice(rng.choice((range(len(sp)), range(30), bytes_first))) for _ in range(rng.randrange(14))]
+        text = sp.decode(ids)
+        stream = tok.stream()
+        streamed = "".join(stream.push(id) for id in ids) + stream.finish()
+        assert text == tok.decode(ids) == streamed == tok.decode_with_offsets(ids)[0] == again.decode(ids)
+        assert text == ours.decode(ids) == ours.decode([sp.id_to_piece(id) for id in ids])
+        assert tok.decode_batch([ids, ids]) == [text, text] == ours.decode([ids, ids])
+        protos = [one.decode(ids, return_type="serialized_proto") for one in (sp, ours)]
+        assert protos[0] == protos[1]
+        assert offsets(sp, ids) == offsets(ours, ids)
+    assert tok == pickle.loads(pickle.dumps(tok))
+
+
+def offsets(sp: Any, ids: list[int]) -> Any:
+    try:
+        return sp.decode(ids, return_type="offset_mapping")
+    except ValueError:
+        return ValueError
+
+
+def test_the_drop_in_trains_with_rules_of_decoded_text(tmp_path: Path) -> None:
+    (tmp_path / "rules.tsv").write_text(DENORMALIZATION)
+    options = {"denormalization_rule_tsv": str(tmp_path / "rules.tsv"), "vocab_size": 70, "model_type": "bpe"}
+    specs, texts = [], []
+    for library in (sentencepiece, our_sentencepiece):
+        model = io.BytesIO()
+        library.SentencePieceTrainer.train(
+            sentence_iterator=iter(["cab abba cde . f", "a b c d e f ."] * 20),
+            model_writer=model,
+            hard_vocab_limit=False,
+            minloglevel=2,
+            **options,
+        )
+        specs.append(dict(_core.read_message(dict(_core.sentencepiece_specs(model.getvalue()))[5])))
+        sp = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        texts.append(sp.decode(sp.encode("cab abba cde . f")))
+    assert specs[0].pop(2)
+    assert specs[1].pop(2)  # the same rules, in other bytes
+    assert specs[0] == specs[1]
+    assert texts == ["cXY XYbA .   "] * 2
+
+
+@pytest.mark.filterwarnings("ignore::jeton.errors.LossyConversionWarning")  # of the other losses
+def test_formats_that_cannot_hold_a_denormalizer_refuse_it(tmp_path: Path) -> None:
+    (tmp_path / "rules.tsv").write_text(DENORMALIZATION)
+    (tmp_path / "one.model").write_bytes(denormalizing((False, False, False), str(tmp_path / "rules.tsv")))
+    tok = jeton.load(tmp_path / "one.model")
+    with pytest.raises(jeton.UnsupportedFeatureError, match="denormalizer") as error:
+        tok.save(tmp_path / "tokenizer.json", accept_loss=["precompiled_charsmap", "user_defined", "byte_fallback"])
+    assert error.value.feature == "decoder"
 
 
 @pytest.mark.parametrize(

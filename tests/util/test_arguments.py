@@ -178,6 +178,7 @@ TAKES: dict[str, dict[str, str]] = {
         **RUNNING,
     },
     "chat_check": {"tok": "nothing?", "template": "str?", "variables": "mapping?"},
+    "chat_count": {"tok": "nothing", "request": "request"},
     "chat_diff": {
         "tok": "nothing",
         **dict.fromkeys(("a", "b"), "request"),
@@ -340,6 +341,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "load": {"path_or_name": "tok.json"},
         "audit": {"tok": tok, "progress": False},
         "chat_check": {"tok": tok, "template": "{{ messages[0].content }}"},
+        "chat_count": {"tok": tok, "request": messages},
         "chat_diff": {"tok": tok, "a": messages, "b": messages, "template": "{{ messages[0].content }}"},
         "compare": {"toks": [tok], "text": "low"},
         "compare_corpus": {**quiet, "toks": [tok]},

@@ -41,6 +41,7 @@ TITLES = {
     "jeton.chat": "Chat",
     "jeton.chat.canonical": "Canonical ids",
     "jeton.chat.drift": "Drift of ids",
+    "jeton.chat.count": "Tokens of requests",
     "jeton.chat.difference": "Differences of prompts",
     "jeton.formats": "Loading and names",
     "jeton.training": "Training",
@@ -61,7 +62,10 @@ TITLES = {
     "jeton.integrations.outlines": "outlines-core",
     "jeton.integrations.xgrammar": "xgrammar",
 }
-BESIDE_THE_PACKAGE = ("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers")
+BESIDE_THE_PACKAGE = (
+    *("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers"),
+    *("jeton.integrations.llguidance", "jeton.integrations.outlines", "jeton.integrations.xgrammar"),
+)
 
 
 def api_pages() -> list[ApiPage]:

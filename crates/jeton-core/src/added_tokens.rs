@@ -29,6 +29,8 @@ pub struct Added<'a> {
     pub lstrip: bool,
     /// Includes white space on its right.
     pub rstrip: bool,
+    /// The white space that it includes is ASCII's only.
+    pub ascii_space: bool,
     /// Matches are plain text, and overlapping tokens do not match either. HF treats special tokens like this under
     /// `encode_special_tokens`.
     pub passed_over: bool,
@@ -83,7 +85,16 @@ impl AddedTokenMatcher {
 
     /// Iterates over the matches in a text.
     pub fn matches<'m>(&'m self, text: &'m [u8]) -> Matches<'m> {
-        Matches { matcher: self, text, candidates: Candidates::default(), at: 0, end: 0, white_end: 0, waiting: None }
+        Matches {
+            matcher: self,
+            text,
+            candidates: Candidates::default(),
+            at: 0,
+            end: 0,
+            white_end: 0,
+            ascii_end: 0,
+            waiting: None,
+        }
     }
 
     /// Adds the number of matches of each token in a text to `counts`, whose index is the token's id. Other ids are not
@@ -123,6 +134,7 @@ pub struct Matches<'m> {
     at: usize,                        // position of the automaton
     end: usize,                       // end of the last token, including white space
     white_end: usize,                 // end of the white space that was read for `rstrip`
+    ascii_end: usize,                 // likewise, of ASCII's
     waiting: Option<AddedTokenMatch>, // the last token, until the start of the next one is known
 }
 
@@ -152,8 +164,9 @@ impl Matches<'_> {
             if token.passed_over || token.single_word && self.has_word_beside(start, end) {
                 continue;
             }
-            let from = if token.lstrip { self.white_start(start) } else { start };
-            let to = if token.rstrip { self.white_end(end) } else { end };
+            let ascii = token.ascii_space;
+            let from = if token.lstrip { self.white_start(start, ascii) } else { start };
+            let to = if token.rstrip { self.white_end(end, ascii) } else { end };
             self.end = to;
             if from == to {
                 continue; // the previous token includes all of it as white space; HF drops it, too
@@ -169,24 +182,30 @@ impl Matches<'_> {
     }
 
     /// Returns the start of the white space before `start`, but not before the last token's end.
-    fn white_start(&self, mut start: usize) -> usize {
+    fn white_start(&self, mut start: usize, ascii: bool) -> usize {
         let low = self.end;
-        while let Some(c) = self.text.get(low..start).and_then(last_char).filter(|c| c.is_whitespace()) {
+        while let Some(c) = self.text.get(low..start).and_then(last_char).filter(|&c| is_white(c, ascii)) {
             start -= c.len_utf8();
         }
         start.max(low)
     }
 
     /// Returns the end of the white space after `end`.
-    fn white_end(&mut self, end: usize) -> usize {
+    fn white_end(&mut self, end: usize, ascii: bool) -> usize {
         // Text between an earlier token's end and `white_end` is white space, also that after this token.
-        let mut to = end.max(self.white_end);
-        while let Some(c) = first_char(&self.text[to..]).filter(|c| c.is_whitespace()) {
+        let known = if ascii { &mut self.ascii_end } else { &mut self.white_end };
+        let mut to = end.max(*known);
+        while let Some(c) = first_char(&self.text[to..]).filter(|&c| is_white(c, ascii)) {
             to += c.len_utf8();
         }
-        self.white_end = to;
+        *known = to;
         to
     }
+}
+
+/// Returns true for white space; `ascii`: ASCII's only.
+fn is_white(c: char, ascii: bool) -> bool {
+    c.is_whitespace() && (!ascii || c.is_ascii())
 }
 
 /// Returns the first character, if the bytes begin with a complete one.
@@ -215,6 +234,7 @@ mod tests {
             single_word: flags.contains('w'),
             lstrip: flags.contains('l'),
             rstrip: flags.contains('r'),
+            ascii_space: flags.contains('a'),
             passed_over: flags.contains('p'),
         });
         let matcher = AddedTokenMatcher::new(added).unwrap().unwrap();
@@ -244,6 +264,9 @@ mod tests {
         assert_eq!(find(&both, b"  <a>  <a>  x  <a>"), [(0, 7, 0), (7, 12, 0), (13, 18, 0)]);
         assert_eq!(find(&both, "x\u{85}<a>\u{2028}\u{a0}y".as_bytes()), [(1, 11, 0)]);
         assert_eq!(find(&both, b"\xa0<a>\xe2\x80"), [(1, 4, 0)]);
+        let ascii = [("<a>", "lra"), ("<b>", "lr")];
+        assert_eq!(find(&ascii, "\u{a0} <a> \u{a0}<b>\u{a0} x".as_bytes()), [(2, 7, 0), (7, 15, 1)]);
+        assert_eq!(find(&[(" ", "ra")], "x \t\u{2003} y".as_bytes()), [(1, 3, 0), (6, 7, 0)]);
         let words = [("a", "w"), ("aa b", "w"), ("b", "")];
         assert_eq!(find(&words, b"aa b"), [(0, 4, 1)]);
         assert_eq!(find(&words, b"aa bc"), []);

@@ -268,7 +268,7 @@ pub fn jobs_in_order<R: Send>(
             };
             std::thread::Builder::new().spawn_scoped(scope, all).ok()
         };
-        let _others = (1..threads.min(num_jobs)).map_while(start).count();
+        let num_others = (1..threads.min(num_jobs)).map_while(start).count();
         drop(at_work);
         let watch = RefCell::new(watch);
         let look = || {
@@ -278,7 +278,8 @@ pub fn jobs_in_order<R: Send>(
             !stop.load(Ordering::Relaxed)
         };
         work(&look);
-        while all_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        // Without threads nothing is waited for: on WebAssembly, which has no clock, a wait with a limit panics.
+        while num_others > 0 && all_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
             look();
         }
     });

@@ -96,6 +96,25 @@ impl Tokenizer {
         }
     }
 
+    /// Returns the texts, as the model sees them, of all tokens of a text with one of these ids, in order.
+    #[pyo3(signature = (text, ids, special))]
+    fn token_texts(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        ids: Vec<u32>,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let mut wide = Wide::default();
+        let (permit, text) = (self.permit(py, special)?, wide.one(text, 1)?);
+        let work = |keep_going: KeepGoing<'_>| {
+            let mut found = Vec::new();
+            let each = |bytes: &[u8]| found.push(String::from_utf8_lossy(bytes).into_owned());
+            self.0.token_texts(text.bytes(), &ids, &permit, keep_going, each).map(|()| found)
+        };
+        run_with_signals(py, work, |failed| text.error(py, failed))
+    }
+
     /// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.
     #[pyo3(signature = (rows, threads, *, as_text, skip_special))]
     fn decode_lists<'py>(

@@ -187,8 +187,9 @@ pub fn with_sentencepiece_specs<'py>(
     data: &[u8],
     trainer: &[u8],
     normalizer: &[u8],
+    denormalizer: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let work = || sentencepiece::with_specs(data, trainer, normalizer);
+    let work = || sentencepiece::with_specs(data, trainer, normalizer, denormalizer);
     let file = py.detach(work).map_err(|failed| error::plain(py, failed))?;
     Ok(PyBytes::new(py, &file))
 }

@@ -64,6 +64,7 @@ pub fn find_added(
         single_word: *single_word,
         lstrip: *lstrip,
         rstrip: *rstrip,
+        ascii_space: false,
         passed_over: *passed_over,
     });
     let matcher = AddedTokenMatcher::new(added).map_err(|failed| error::plain(py, failed))?;

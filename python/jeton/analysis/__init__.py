@@ -12,10 +12,12 @@ from .measure_table import Measure, MeasureTable
 from .parallel import Language, LanguageGroup, LanguageTable, languages
 from .sizes import sizes
 from .sizes_table import Sizes, VocabSize
+from .text_difference import Change, TextDifference
 
 __all__ = [
     "Audit",
     "Cause",
+    "Change",
     "Comparison",
     "CorpusComparison",
     "Cost",
@@ -33,6 +35,7 @@ __all__ = [
     "ReaderRow",
     "Sizes",
     "TemplateCheck",
+    "TextDifference",
     "VocabSize",
     "audit",
     "chat_check",

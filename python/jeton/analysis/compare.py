@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from ..drawing import to_terminal
+from ..drawing import Drawing, to_html, to_terminal
 from ..drawing.display_width import aligned, display_width
+from ..drawing.theme import REPORT_CSS
 from ..encoding import Encoding
 from ..tokenizer import Tokenizer
 from ..tokens.special import Special
-from ..util.arguments import instance, strings
+from ..util.arguments import items, strings, wrong
 from ..util.lazy import cached_property
 from ..util.messages import translate
 from .named import named_tokenizers
+from .text_difference import TextDifference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,30 +196,54 @@ class Comparison:
             rows.append([name, f"{tokens:,}", f"{size:.3f}", f"{len(own):,}"])
         sizes = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
         lines = aligned(rows, 1, list(map(max, sizes, MIN_SIZES)))
-        lines.append(
-            translate(
-                "{bytes} bytes, {chars} characters; the most tokens are {spread} over the least; cuts differ in {cuts} "
-                "places",
-                bytes=f"{self.num_bytes:,}",
-                chars=f"{self.num_chars:,}",
-                spread=f"{self.spread:.1%}",
-                cuts=f"{self.num_cuts:,}",
-            )
-        )
+        lines.append(self._summary())
         for cut in self._cuts_at(self._cuts[:MAX_CUTS_SHOWN]):
             by = ", ".join(self.names[index] for index in cut.by)
             lines.append("  " + translate("byte {number}: {tokenizers}", number=f"{cut.byte:,}", tokenizers=by))
         if self.num_cuts > MAX_CUTS_SHOWN:
             lines.append("  " + translate("and {number} more", number=f"{self.num_cuts - MAX_CUTS_SHOWN:,}"))
         for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
-            first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
-            shown = first.drawing().head(MAX_TOKENS_SHOWN)
-            drawn = to_terminal(shown, color=color, width=width, indent="  ")
-            more = count - len(shown)
-            lines += ["", name, drawn]
+            shown, more = self._shown(tok, count)
+            lines += ["", name, to_terminal(shown, color=color, width=width, indent="  ")]
             if more:
-                lines.append("  " + translate("and {number} tokens more", number=f"{more:,}"))
+                lines.append("  " + more)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            kinds = ("", *[" class=number"] * 3, "")
+            inside = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+            return f"<tr>{''.join(inside)}</tr>"
+
+        figures = zip(self.names, self.counts, self.bytes_per_token, self._own, self.toks, strict=True)
+        lines = [row([*map(translate, HEADINGS), ""], "th")]
+        lines += [
+            row([name, f"{n:,}", f"{size:.3f}", f"{len(own):,}", repr(tok)], "td")
+            for name, n, size, own, tok in figures
+        ]
+        parts = [f"<table>{''.join(lines)}</table><p>{escape(self._summary())}</p>"]
+        for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
+            shown, more = self._shown(tok, count)
+            rest = f"<p class=soft>{escape(more)}</p>" if more else ""
+            parts.append(f"<section><h2>{escape(name)}</h2>{to_html(shown)}{rest}</section>")
+        return f'<div class="jeton-report"><style>{REPORT_CSS}</style>{"".join(parts)}</div>'
+
+    def _summary(self) -> str:
+        return translate(
+            "{bytes} bytes, {chars} characters; the most tokens are {spread} over the least; cuts differ in {cuts} "
+            "places",
+            bytes=f"{self.num_bytes:,}",
+            chars=f"{self.num_chars:,}",
+            spread=f"{self.spread:.1%}",
+            cuts=f"{self.num_cuts:,}",
+        )
+
+    def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
+        """A drawing of the first tokens, and words for the others."""
+        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
+        shown = first.drawing().head(MAX_TOKENS_SHOWN)
+        more = count - len(shown)
+        return shown, translate("and {number} tokens more", number=f"{more:,}") if more else ""
 
     def __str__(self) -> str:
         return self.to_terminal(color=False)
@@ -226,18 +253,29 @@ class Comparison:
         return f"Comparison({counts} tokens of {self.num_bytes} bytes)"
 
 
+@overload
 def compare(
     toks: Mapping[str, Tokenizer] | Sequence[Tokenizer], text: str | bytes, *, special: Special | None = None
-) -> Comparison:
-    """Encodes one text with several tokenizers and compares the results.
+) -> Comparison: ...
+@overload
+def compare(
+    toks: Tokenizer, text: tuple[str | bytes, str | bytes], *, special: Special | None = None
+) -> TextDifference: ...
+def compare(
+    toks: Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer],
+    text: str | bytes | tuple[str | bytes, str | bytes],
+    *,
+    special: Special | None = None,
+) -> Comparison | TextDifference:
+    """Encodes one text with several tokenizers, or two texts with one, and compares the results.
 
     Args:
-        toks: name -> tokenizer; or a list of tokenizers, named by their numbers from 1.
-        text: as in `Tokenizer.encode`.
+        toks: name -> tokenizer; or a list of tokenizers, named by their numbers from 1. One `Tokenizer` for two texts.
+        text: as in `Tokenizer.encode`; with one `Tokenizer` a pair of texts, A and B.
         special: as in `Tokenizer.encode`; each tokenizer ignores names of a set that it does not have.
 
     Raises:
-        ConfigError: no tokenizers.
+        ConfigError: no tokenizers, or one `Tokenizer` without two texts.
         InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
 
     Examples:
@@ -260,11 +298,25 @@ def compare(
         <BLANKLINE>
         trained
           low│·low│e│s│t
+        >>> print(jeton.compare(tok, ("low lowest", "low slowest")))
+        5 tokens → 7: 1 removed, 3 added; the first 1 (3 bytes) are shared
+        <BLANKLINE>
+        token 1:
+          - ·low
+          + ·│s│low
     """
-    named = named_tokenizers(toks, "toks", "compare")
-    instance(text, "text", (str, bytes), "str or bytes")
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")
+    if isinstance(toks, Tokenizer):
+        texts = items(text, "text", "a pair of texts, which one Tokenizer compares")
+        if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
+            raise wrong("text", text, "a pair of texts, which one Tokenizer compares; several are a list or a mapping")
+        difference = TextDifference(toks, (texts[0], texts[1]), special)
+        _ = difference.ids  # an error of a text is raised here
+        return difference
+    named = named_tokenizers(toks, "toks", "compare")
+    if not isinstance(text, str | bytes):
+        raise wrong("text", text, "str or bytes")
     data = text if isinstance(text, bytes) else str.encode(text, "utf-8", "surrogatepass")
     num_chars = len(data.decode("utf-8", "replace"))
     comparison = Comparison(list(named), list(named.values()), text, special, len(data), num_chars)

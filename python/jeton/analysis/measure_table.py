@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ..drawing import to_card
 from ..errors import ConfigError, keyword
 from .measure_plot import plot_table
 from .measure_views import table_csv, table_html, table_text
@@ -116,6 +117,12 @@ class Measure:
     def to_json(self) -> dict[str, Any]:
         """Counts and ratios as JSON; null for a ratio that is None."""
         return {name: getattr(self, name) for name in (*(each.name for each in fields(self)), *RATIOS)}
+
+    def _repr_html_(self) -> str:
+        ratios = [(name.replace("_", " "), getattr(self, name)) for name in RATIOS]
+        figures = [(name, f"{value:.3f}") for name, value in ratios if value is not None]
+        counts = [(name, f"{getattr(self, name):,}") for name in ("tokens", "bytes", "chars", "documents", "unknown")]
+        return to_card("Measure", [*figures, *counts])
 
     def __repr__(self) -> str:
         shown = ("bytes_per_token", "chars_per_token", "tokens_per_word", "tokens_per_unspaced_char")

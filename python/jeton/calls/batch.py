@@ -25,6 +25,7 @@ Int64: TypeAlias = NDArray[np.int64]
 
 MAX_LENGTH = (1 << 31) - 1  # of a row
 MAX_PAD_ID = (1 << 32) - 1
+MAX_ROWS_SHOWN, MAX_IDS_SHOWN = 8, 24  # in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +237,20 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         if self.overflow_to_sample_mapping is not None:
             columns["overflow_to_sample_mapping"] = self.overflow_to_sample_mapping
         return columns
+
+    def _repr_html_(self) -> str:
+        from ..drawing import to_card
+
+        lengths = np.diff(self.offsets)
+        rows = [("rows", f"{len(self):,}"), ("ids", f"{len(self.ids):,}")]
+        if len(self):
+            rows.append(("ids of a row", f"{lengths.min():,} to {lengths.max():,}, median {np.median(lengths):,.0f}"))
+        for index, ids in enumerate(self[:MAX_ROWS_SHOWN]):
+            more = f" … {len(ids) - MAX_IDS_SHOWN:,} more" if len(ids) > MAX_IDS_SHOWN else ""
+            rows.append((f"row {index}", " ".join(map(str, ids[:MAX_IDS_SHOWN].tolist())) + more))
+        if len(self) > MAX_ROWS_SHOWN:
+            rows.append(("", f"… {len(self) - MAX_ROWS_SHOWN:,} rows more"))
+        return to_card("TokenBatch", rows)
 
     def __repr__(self) -> str:
         what = "texts" if self.overflow_to_sample_mapping is None else "rows"

@@ -11,16 +11,21 @@ from typing import Literal, NamedTuple, TypeAlias
 from .. import _core
 from ..errors import ConfigError, keyword
 from ..util.arguments import choice, instance, integer, string
+from .structure import STRUCTURES
+from .structured_split import structured_split
 
-__all__ = ["Chunk", "Side", "TextUnit", "count_batch", "count_up_to", "split", "truncate"]
+__all__ = ["Chunk", "Side", "SplitUnit", "TextUnit", "count_batch", "count_up_to", "split", "truncate"]
 
 TextUnit: TypeAlias = Literal["character", "grapheme", "word", "sentence"]
+SplitUnit: TypeAlias = Literal["character", "grapheme", "word", "sentence", "paragraph", "markdown", "code"]
 Side: TypeAlias = Literal["right", "left", "middle"]
 Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
 
 UNITS = ("character", "grapheme", "word", "sentence")
+SPLIT_UNITS = (*UNITS, *STRUCTURES)
 SIDES = ("right", "left", "middle")
 MOST_TOKENS = (1 << 62) - 1
+MAX_SHOWN = 2000  # characters of a chunk in a notebook
 
 
 class Chunk(NamedTuple):
@@ -42,6 +47,17 @@ class Chunk(NamedTuple):
     char_span: tuple[int, int]
     byte_span: tuple[int, int]
     num_tokens: int
+
+    def _repr_html_(self) -> str:
+        from ..drawing import to_card
+
+        more = "…" if len(self.text) > MAX_SHOWN else ""
+        rows = [
+            ("tokens", f"{self.num_tokens:,}"),
+            ("characters", "{:,} to {:,}".format(*self.char_span)),
+            ("bytes", "{:,} to {:,}".format(*self.byte_span)),
+        ]
+        return to_card("Chunk", rows, text=self.text[:MAX_SHOWN] + more)
 
 
 def count_up_to(core: _core.Tokenizer, text: str, limit: int, special: Permitted, num_added: int) -> int | None:
@@ -87,12 +103,14 @@ def split(
     """All parts within the limit; see `Tokenizer.split`."""
     instance(text, "text", str, "a str")
     limit = _without_template(max_tokens, num_added)
-    choice(at, "at", UNITS)
+    choice(at, "at", SPLIT_UNITS)
     integer(overlap, "overlap", 0)
     if limit == 0:
         raise ConfigError(f"{keyword('max_tokens', max_tokens)} leaves no token for the text")
     if overlap >= limit:
         raise ConfigError(f"{keyword('overlap', overlap)} is not less than the {limit} tokens of a chunk")
+    if at in STRUCTURES:
+        return [Chunk(*fields) for fields in structured_split(core, text, limit, overlap, at, special)]
     return core.split(text, limit, overlap, at, special, Chunk)
 
 

@@ -66,6 +66,7 @@ __all__ = [
 
 
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
+MAX_TURNS_SHOWN, MAX_TOKENS_SHOWN = 50, 2000  # in a notebook
 
 
 class ChatOptions(TypedDict, total=False):
@@ -256,6 +257,30 @@ class Chat:
 
     def __getstate__(self) -> dict[str, Any]:  # with the spans in place of the tokenizer, which is large
         return {**self.__dict__, "encoding": self.encoding, "_source": None}
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from ..drawing import to_html
+        from ..drawing.theme import REPORT_CSS
+
+        names = [f"{len(self._rendered.messages):,} messages", f"{len(self.ids):,} tokens"]
+        if self._source is not None:
+            names.append(repr(self._source[0]))
+        rows = [
+            (f"{turn.message + 1}", turn.role, f"{sum(end - start for start, end in turn.token_spans):,}")
+            for turn in self.turns[:MAX_TURNS_SHOWN]
+        ]
+        lines = ["<tr><th>message</th><th>role</th><th class=number>tokens</th></tr>"]
+        lines += [f"<tr><td>{at}</td><td>{escape(role)}</td><td class=number>{n}</td></tr>" for at, role, n in rows]
+        left_out = len(self.turns) - len(rows)
+        more = f"<p class=soft>… {left_out:,} messages more</p>" if left_out else ""
+        drawing = self.encoding.drawing()
+        if len(drawing) > MAX_TOKENS_SHOWN:
+            more += f"<p class=soft>the first {MAX_TOKENS_SHOWN:,} tokens:</p>"
+        parts = f"<p>{escape(' · '.join(names))}</p><table>{''.join(lines)}</table>{more}"
+        parts += to_html(drawing.head(MAX_TOKENS_SHOWN))
+        return f'<div class="jeton-report"><style>{REPORT_CSS}</style>{parts}</div>'
 
     def __repr__(self) -> str:
         more = "…" if len(self.text) > 60 else ""

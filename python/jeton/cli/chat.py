@@ -1,4 +1,4 @@
-"""``jeton chat``: renders messages with a chat template and encodes the result; checks templates; compares requests."""
+"""``jeton chat``: renders messages with a chat template, and encodes them; checks templates; compares requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class _Group(click.Group):
         self.format_commands(ctx, formatter)
 
 
-@click.group(cls=_Group, short_help="Render messages with a chat template, check a template, compare two requests.")
+@click.group(
+    cls=_Group, short_help="Render messages with a chat template; check a template; count or compare requests."
+)
 def chat() -> None:
     """Renders messages with a chat template. FILE, or standard input, is JSON: a list of messages, or an object with
     "messages" and optionally "tools" and "variables". Special tokens that messages spell are plain text unless
@@ -61,6 +63,7 @@ def chat() -> None:
       echo '[{"role": "user", "content": "hi"}]' | jeton chat -t chat.json --template chatml --format ids
       jeton chat -t folder/ --template mine.jinja --generation-prompt --format tokens chat.json
       jeton chat check folder/
+      jeton chat count -t gpt-4o request.json
       jeton chat diff -t folder/ yesterday.json today.json
     """
 
@@ -164,6 +167,29 @@ def check(
             write(str(found))
     if any(each.severity == "error" for each in found.findings):
         raise click.exceptions.Exit(DIFFERENT)
+
+
+@chat.command(short_help="Estimate the tokens that OpenAI's API bills for a request.")
+@click.argument("file", type=click.File("rb"), default="-")
+@tokenizer_option
+@common_options
+def count(common: CommonOptions, tok: jeton.Tokenizer, file: BinaryIO) -> None:
+    """Estimates the prompt tokens of a request to OpenAI's chat completions, with functions: usage.prompt_tokens of
+    the response. FILE, or standard input, is the JSON of the request, or of its messages. Images, audio and schemas of
+    replies are refused, because their counts are not published.
+
+    \b
+    Examples:
+      jeton chat count -t gpt-4o request.json
+      jeton chat count -t gpt-4o request.json --json | jq .tokens
+    """
+    request = _json(file.read(), getattr(file, "name", "-"))
+    with use_catalog(None) if common.as_json else nullcontext():
+        found = jeton.chat_count(tok, request)
+        if common.as_json:
+            write_json(found)
+        else:
+            write(str(found))
 
 
 @chat.command(short_help="Tell why two requests do not share a cached prompt.")

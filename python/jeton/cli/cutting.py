@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from ..calls.cutting import UNITS
 from ..errors import InvalidTextError
 from .options import CommonOptions, Count, TextOptions
 from .streams import InputText, repaired
@@ -17,19 +16,19 @@ __all__ = ["cut_options", "text_argument"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def cut_options(command: Function) -> Function:
-    """Adds -n and --at, passed as `max_tokens` and `at`."""
+def cut_options(units: Sequence[str]) -> Callable[[Function], Function]:
+    """Adds -n and --at, one of `units`, passed as `max_tokens` and `at`."""
     limit = click.option(
         "-n", "--max-tokens", "max_tokens", type=Count(0), required=True, metavar="N", help="Tokens, at most."
     )
     unit = click.option(
         "--at",
-        type=click.Choice(UNITS),
+        type=click.Choice(units),
         default="character",
         show_default=True,
         help="The unit at whose boundaries texts are cut. If not even one fits, the next smaller unit is used.",
     )
-    return limit(unit(command))
+    return lambda command: limit(unit(command))
 
 
 def text_argument(common: CommonOptions, text: InputText, options: TextOptions) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..calls.cutting import SPLIT_UNITS
 from .cutting import cut_options, text_argument
 from .options import Command, CommonOptions, Count, TextOptions, common_options, text_options, tokenizer_option
 from .streams import binary_output, input_texts, named
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, short_help="Divide a text into chunks of at most so many tokens.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@cut_options
+@cut_options(SPLIT_UNITS)
 @click.option(
     "--overlap",
     type=Count(0),
@@ -47,6 +48,7 @@ def split(
     Examples:
       jeton split -n 512 < book.txt > chunks.jsonl
       jeton split -n 512 --overlap 64 --at sentence --files chapters/*.txt
+      jeton split -n 512 --at markdown --files docs/*.md > chunks.jsonl
       jeton split -t cl100k -n 20 --at word --separator "----" < page.txt
     """
     if separator is not None and common.as_json:

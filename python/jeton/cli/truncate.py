@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..calls.cutting import UNITS
 from .cutting import cut_options, text_argument
 from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
 from .streams import binary_output, input_texts, named
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, short_help="Shorten a text to a number of tokens.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@cut_options
+@cut_options(UNITS)
 @click.option(
     "--side",
     type=click.Choice(["right", "left", "middle"]),

@@ -34,6 +34,17 @@ PEERS: dict[str, dict[str, str]] = {
     "sentencepiece": {
         "sentencepiece": "jeton.compat.sentencepiece",
     },
+    "tokenizers": {
+        "tokenizers": "jeton.compat.tokenizers",
+        "tokenizers.decoders": "jeton.compat.tokenizers.decoders",
+        "tokenizers.implementations": "jeton.compat.tokenizers.implementations",
+        "tokenizers.models": "jeton.compat.tokenizers.models",
+        "tokenizers.normalizers": "jeton.compat.tokenizers.normalizers",
+        "tokenizers.pre_tokenizers": "jeton.compat.tokenizers.pre_tokenizers",
+        "tokenizers.processors": "jeton.compat.tokenizers.processors",
+        "tokenizers.tools": "jeton.compat.tokenizers.tools",
+        "tokenizers.trainers": "jeton.compat.tokenizers.trainers",
+    },
 }
 
 
@@ -41,7 +52,7 @@ def replace(library: str) -> ModuleType:
     """Makes ``import`` of a library import the drop-in, in this process.
 
     Args:
-        library: ``"tiktoken"`` or ``"sentencepiece"``.
+        library: ``"tiktoken"``, ``"sentencepiece"`` or ``"tokenizers"``.
 
     Returns:
         The module that replaces it.

@@ -45,7 +45,8 @@ class CutCharacter(NamedTuple):
     """The bytes of a character that one of the tokens has between which it is split.
 
     Attributes:
-        shown: the displayed form of the whole character.
+        shown: the displayed form of the whole character, in the token in which it begins; empty in the others, so that
+            their looks are few.
         start, end: half-open range of its bytes.
         size: number of its bytes.
     """
@@ -153,7 +154,7 @@ def _cut_part(data: bytes, start: int, end: int) -> LookPart:
     """Bytes of a split character in hexadecimal; the token in which it begins also has the character."""
     character, whole = data.decode(), visible(data)
     label = f"{whole} {data[start:end].hex(' ')}" if start == 0 else data[start:end].hex(" ")
-    cut = CutCharacter(whole, start, end, len(data))
+    cut = CutCharacter("" if start else whole, start, end, len(data))
     return LookPart(LookPartKind.BYTES, f"⟨{label}⟩", "" if start else character, _side(character), cut)
 
 

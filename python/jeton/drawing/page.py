@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from ..util.messages import translate
 from .drawing import Drawing, Look
 from .look_parts import LookPart, LookPartKind
+from .theme import themed
 
 __all__ = ["CSS", "look_html", "to_html", "to_page"]
 
@@ -45,11 +46,16 @@ def to_page(title: str, fragment: str) -> str:
 # the direction of its text (`plaintext`). Bytes and controls are displayed in a left-to-right isolate (U+2066, U+2069),
 # with marks around it (U+200F, U+200E) that carry the direction of the character that the bytes belong to.
 CSS = (
-    ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;color-scheme:light dark;"
+    themed(
+        ".jeton-tokens",
+        "--saturation:75%;--lightness:85%;--ink:#111",
+        "--saturation:45%;--lightness:22%;--ink:#f4f4f4",
+    )
+    + ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;"
     "unicode-bidi:plaintext;text-align:start;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
     "monospace,'Apple Color Emoji','Segoe UI Emoji','Noto Color Emoji'}"
-    ".jeton-tokens .t{--fill:hsl(var(--h) 75% 85%);color:#111;padding:1px 0;border-radius:4px;"
-    "background:linear-gradient(90deg,transparent 1px,var(--fill) 0 calc(100% - 1px),transparent 0)}"
+    ".jeton-tokens .t{--fill:hsl(var(--h) var(--saturation) var(--lightness));color:var(--ink);padding:1px 0;"
+    "border-radius:4px;background:linear-gradient(90deg,transparent 1px,var(--fill) 0 calc(100% - 1px),transparent 0)}"
     ".jeton-tokens .x{display:inline-block;max-width:100%;margin-left:2px;line-height:1.4;font-weight:bold;"
     "background:var(--fill);outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
     ".jeton-tokens .g{outline:1px dashed;outline-offset:1px;border-radius:2px;margin:0 2px}"
@@ -61,7 +67,6 @@ CSS = (
     ".jeton-tokens b.rtl::before{content:'\\200f\\2066'attr(data-s)'\\2069\\200f'}"
     ".jeton-tokens b.ltr::before{content:'\\200e\\2066'attr(data-s)'\\2069\\200e'}"
     ".jeton-tokens b span{font-size:0;unicode-bidi:isolate}"
-    "@media (prefers-color-scheme:dark){.jeton-tokens .t{--fill:hsl(var(--h) 45% 22%);color:#f4f4f4}}"
 )
 
 

@@ -12,13 +12,14 @@ from ..tokens.kinds import (
     UNUSED,
 )
 from ..tokens.spelling import Spelling
+from ..util.messages import counted, translate
 from .explain import ExplainableTokenizer, covers_other_bytes
 from .facts import explained
 
-__all__ = ["entry_tree"]
+__all__ = ["NOT_MERGED", "entry_tree"]
 
 # Kinds of entries that no merges build -> the note on their tree.
-_NOT_MERGED = {
+NOT_MERGED = {
     ADDED: "an added token: matched as a whole, not built by merges",
     SPECIAL: "a special token: matched as a whole, not built by merges",
     UNUSED: "an unused piece, which no text yields",
@@ -30,10 +31,10 @@ _NOT_MERGED = {
 def entry_tree(tok: ExplainableTokenizer, id: int) -> Tree:
     """Implements `Tokenizer.tree`. The id must be in the vocabulary."""
     describe, model = Spelling(tok), tok.definition.model
-    if note := _NOT_MERGED.get(tok._core.kind(id)):
-        return Tree.listed(id, {}, describe, note)
+    if note := NOT_MERGED.get(tok._core.kind(id)):
+        return Tree.listed(id, {}, describe, translate(note))
     if not isinstance(model, Bpe | Pieces):
-        return Tree.listed(id, {}, describe, "this model has no merges")
+        return Tree.listed(id, {}, describe, translate("this model has no merges"))
     merged = tok._core.explain_entry(id)
     if merged is not None:
         data, by_chars = describe(id), covers_other_bytes(tok.definition)
@@ -42,10 +43,10 @@ def entry_tree(tok: ExplainableTokenizer, id: int) -> Tree:
         ids = [tree.nodes[root].id for root in tree.roots]
         if ids == [id]:
             return tree
-        note = f"id {id} is not reachable by merges: its bytes merge into {len(ids)} tokens"
-        return Tree.of(pretoken, describe, note)
+        message = "id {id} is not reachable by merges: its bytes merge into {tokens}"
+        return Tree.of(pretoken, describe, translate(message, id=id, tokens=counted(len(ids), "token")))
     if not isinstance(model, Bpe):
-        return Tree.listed(id, {}, describe, "this model has no list of merges")
+        return Tree.listed(id, {}, describe, translate("this model has no list of merges"))
     by_result: dict[int, tuple[int, int, int]] = {}
     for rank, (left, right, new) in enumerate(tok.merges):
         by_result.setdefault(new, (left, right, rank))

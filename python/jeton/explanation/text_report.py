@@ -140,6 +140,8 @@ def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
         yield translate("next best: {path}", path=_path(pretoken, path))
     if any(edge.id is None for edge in lattice.best.edges):
         yield translate("an unknown character scores 10 less than the lowest-scoring piece")
+        if len(pretoken.ids) < len(lattice.best.edges):
+            yield translate("unknown characters in a row are fused into one unknown token")
     yield translate("ids {ids}", ids=some(pretoken.ids))
 
 
@@ -161,25 +163,32 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
         yield translate(message, ids=some(pretoken.ids))
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
-        yield f"{visible(describe(id))}  id {id}; {_tried(pretoken.text[start:], end - start)}"
+        name, match = describe(id), pretoken.text[start:end]
+        prefix = name.removesuffix(match) if name.endswith(match) else b""  # of entries that continue a word
+        yield f"{visible(name)}  id {id}; {_tried(pretoken.text[start:], end - start, prefix)}"
     left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         yield _more(left_out, "entry")
     if attempts.stuck_at is not None:
         rest = quoted_text(pretoken.text[attempts.stuck_at :])
-        yield translate("no entry is a prefix of {rest}: the whole pretoken is unknown", rest=rest)
+        if attempts.stuck_at:
+            yield translate(
+                "no entry that continues a word is a prefix of {rest}: the whole pretoken is unknown", rest=rest
+            )
+        else:
+            yield translate("no entry is a prefix of {rest}: the whole pretoken is unknown", rest=rest)
     yield translate("ids {ids}", ids=some(pretoken.ids))
 
 
-def _tried(rest: bytes, taken: int) -> str:
-    """Describes the longer prefixes of the rest, none of which is an entry; names the first three."""
+def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
+    """Describes the longer prefixes of the rest, none of which is an entry; names the first three, after `prefix`."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
         return translate("the whole rest")
     if len(text) > 60:
         return translate("{candidates} not in the vocabulary", candidates=counted(len(longer), "longer candidate"))
-    named = ", ".join(visible(text[:length].encode()) for length in longer[:3])
+    named = ", ".join(visible(prefix + text[:length].encode()) for length in longer[:3])
     if len(longer) > 3:
         return translate("no entry: {names} and {number} more", names=named, number=len(longer) - 3)
     return translate("no entry: {names}", names=named)

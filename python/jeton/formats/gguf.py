@@ -10,8 +10,6 @@ Known differences to llama.cpp:
 
 - It drops bytes that the vocabulary lacks; Jeton raises an error.
 - It matches longer added tokens first, in the whole text; Jeton matches from the left, the longest first.
-- An added token that takes white space (`lstrip`, `rstrip`) takes ASCII's in llama.cpp (``isspace`` of each byte), in
-  Jeton Unicode's.
 - With `t5`, a user-defined token does not split the text that is normalized; in llama.cpp it does, so that a space is
   added after it.
 - Of several tokens for one role of filling in the middle, it takes the first of a hash table; Jeton takes the first of
@@ -227,7 +225,13 @@ class Metadata:
             special.discard(self.ids["</s>"])
         left, right = self._stripping(special | always)
         return {
-            id: AddedToken(self.tokens[id], id in special, lstrip=id in left, rstrip=id in right)
+            id: AddedToken(
+                self.tokens[id],
+                id in special,
+                lstrip=id in left,
+                rstrip=id in right,
+                ascii_space=id in left or id in right,  # `isspace` of each byte
+            )
             for id in sorted(special | always)
         }
 

@@ -23,6 +23,7 @@ from .. import _core
 from ..definition import Bpe, Component, Definition, Pieces, Unigram, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import AddedToken
 from ..tokens.kinds import BYTE, TOKEN, UNUSED
 from ..util.atomic import write_atomically
 from . import gguf
@@ -334,6 +335,8 @@ def _pieces(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
                 losses["normalizer"] = f"a normalizer other than one that writes {SPACE} for spaces"
     if definition.pretokenizer:
         losses["pretokenizer"] = f"the pre-tokenizer {definition.pretokenizer[0]['type']}"
+    if any(part.get("denormalizer") for part in definition.decoder or ()):
+        losses["decoder"] = "a denormalizer, which rewrites decoded text"
     return {"model": b"llama", "add_space_prefix": prefixes}
 
 
@@ -375,6 +378,11 @@ def _unigram(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
 # ── losses that show when it is read again ──────────────────────────────────────────────────────────────────────────
 
 
+def _white_space(token: AddedToken) -> tuple[bool, ...]:
+    takes = token.lstrip or token.rstrip
+    return token.lstrip, token.rstrip, token.single_word, takes and token.ascii_space
+
+
 def _find_losses(tok: Tokenizer, changes: Mapping[str, Any], old: Mapping[str, Any], losses: dict[str, str]) -> None:
     named = {key: value for key, value in old.items() if key.startswith("general.")}
     try:
@@ -388,7 +396,7 @@ def _find_losses(tok: Tokenizer, changes: Mapping[str, Any], old: Mapping[str, A
         other = theirs.get(id)
         if other is None or (token.content, token.special) != (other.content, other.special):
             losses["special_tokens"] = f"how the added token {token.content!r:.60} is matched"
-        elif (token.lstrip, token.rstrip, token.single_word) != (other.lstrip, other.rstrip, other.single_word):
+        elif _white_space(token) != _white_space(other):
             losses["added_tokens"] = f"how the added token {token.content!r:.60} takes the white space around it"
         elif token.normalized and tok.definition.normalizer:
             losses["added_tokens"] = f"the added token {token.content!r:.60}, which is matched in normalized text"

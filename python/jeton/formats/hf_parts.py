@@ -189,6 +189,8 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
         elif part.get("components"):
             written += map(ordered, part["components"])
         elif part["type"] == "SentencePiece":
+            if part.get("denormalizer"):
+                losses["decoder"] = "a denormalizer, which rewrites decoded text"
             written += [_replace("▁", " "), {"type": "ByteFallback"}, _FUSE]
             if part["add_dummy_prefix"]:
                 written.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})

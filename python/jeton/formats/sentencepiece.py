@@ -1,8 +1,8 @@
 """SentencePiece's `.model`.
 
 The reader uses all fields that affect ids or decoded text; training options, self-test data and unknown fields are not
-preserved. A model with denormalization rules is rejected. sentencepiece 0.2 loads the written files with equal ids; the
-rules of the normalization are preserved, its name, which has no effect, is not. `sentencepiece_parts` converts
+preserved. sentencepiece 0.2 loads the written files with equal ids; the rules of the normalization and of the
+denormalization are preserved, their names, which have no effect, are not. `sentencepiece_parts` converts
 tokenizers of Hugging Face's components before they are written.
 
 A layout (see `layout`) renumbers the pieces and may add a template. SentencePiece itself has no templates.
@@ -54,16 +54,17 @@ def read(
 
     Raises:
         FormatError: not a protobuf, or not a model that SentencePiece would load; the error has piece and byte.
-        UnsupportedFeatureError: the model has a denormalizer.
+        UnsupportedFeatureError: the model has a denormalizer, and other components decode.
         ConfigError: the layout does not match the model.
     """
     asked = None if layout is None else _layouts().resolve(layout)
     with error_context(source, FORMAT):
         text, vocabulary = _read(data, asked)
         facts = json.loads(text)
-        if facts["denormalizes"]:
+        if decoder and facts["denormalizer"]:
             raise UnsupportedFeatureError(
-                "a denormalizer (denormalizer_spec) is not supported",
+                "the model has a denormalizer (denormalizer_spec), which the decoder of its class does not apply; load "
+                "the model file alone",
                 place="denormalizer_spec",
                 feature="denormalizer_spec",
             )
@@ -115,6 +116,8 @@ def _definition(
         **{name: facts[name] for name in _NORMALIZER},
     }
     decoder = {"type": "SentencePiece", **{name: facts[name] for name in _DECODER}}
+    if facts["denormalizer"]:
+        decoder["denormalizer"] = facts["denormalizer"]
     if components:
         has_bytes = any(part["type"] == "ByteFallback" for part in components)
         bytes_too = ({"type": "ByteFallback"},) if byte_fallback and not has_bytes else ()
@@ -211,6 +214,7 @@ def _facts(definition: Definition) -> dict[str, Any]:
         "unk_surface": decoder.get("unk_surface", " \u2047 "),
         "normalizer": "user_defined" if normalizer.get("precompiled_charsmap") else "identity",
         "precompiled_charsmap": normalizer.get("precompiled_charsmap"),
+        "denormalizer": decoder.get("denormalizer"),
         **{name: bool(normalizer.get(name)) for name in _NORMALIZER},
         **{role: definition.roles.get(role) for role in ("bos", "eos", "pad")},
     }

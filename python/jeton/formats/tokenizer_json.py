@@ -28,20 +28,30 @@ from ..tokens.added import (
 )
 from ..tokens.kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..util.record import replace
-from .hf_parts import NORMALIZERS, read_parts, write_parts
+from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from ..definition import Model
-    from .hf_parts import PipelineJson
 
     JSON = dict[str, Any]
+    _T = TypeVar("_T")
 
-__all__ = ["from_bytes", "read", "read_with_facts", "render", "to_bytes", "write"]
+__all__ = [
+    "from_bytes",
+    "read",
+    "read_parsed",
+    "read_with_facts",
+    "render",
+    "stages_of",
+    "to_bytes",
+    "write",
+    "written_members",
+]
 
 FORMAT = "tokenizer.json"
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -123,6 +133,8 @@ def _write_model(
     model = tok.definition.model
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
         parts.losses.update(_sentencepiece_losses(tok))
+    if _with_ascii_space(tok):
+        parts.losses["added_tokens"] = "added tokens that take ASCII white space only"
     if isinstance(model, Unigram):
         unk = tok.token_to_id(model.unk_token) if model.unk_token else None
         written = tok._core.pieces_json(unk)
@@ -256,8 +268,12 @@ def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
     return facts
 
 
+def _with_ascii_space(tok: Tokenizer) -> list[int]:
+    return [id for id, token in added_tokens(tok._core).items() if token.ascii_space]
+
+
 def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
-    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, added tokens that are entries."""
+    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, and two flags of added tokens."""
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision
@@ -265,6 +281,8 @@ def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
         columns["scores"] = tok._core.scores()
     if entries := model_entries(tok._core):
         columns["entries"] = entries
+    if ids := _with_ascii_space(tok):
+        columns["ascii_space"] = ids
     kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
     return {**columns, "kinds": kinds} if kinds else columns
 
@@ -289,11 +307,49 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
-    try:
+
+    def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
         top = json.loads(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)
+
+    return _reported(facts, source)
+
+
+def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, drops_unknown: bool = False) -> Tokenizer:
+    """As `read`, from the parsed content.
+
+    Args:
+        top: the file, without the vocabulary and the merges of its model.
+        spelled: these.
+        source: name of the file in errors.
+        drops_unknown: BPE without an unknown token leaves out unknown characters, as HF does.
+    """
+    return _reported(lambda: _read(top, spelled, drops_unknown=drops_unknown), source)
+
+
+def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
+    """The stages of a file as fields of a `Definition`, and ``is_byte_level``; the model has no end-of-word suffix."""
+    return read_parts(top, byte_level_model=byte_level_model, suffix="")
+
+
+def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
+    """Returns ``model.vocab`` and ``model.merges`` as HF writes them, as JSON; None for a model without merges."""
+    if isinstance(tok.definition.model, Unigram):  # `render` writes numbers that HF's parser reads as the same scores
+        pieces, _ = tok._core.pieces_json(None) or ("[]", True)
+        names = [piece for piece, _ in json.loads(pieces)]
+        return _dumps(list(zip(names, tok._core.scores(), strict=False))).encode(), None
+    parts = PipelineJson(None, None, None, None, _free_mark(tok), {})
+    spelling: dict[str, Any] = {"byte_alphabet": tok.definition.is_byte_level, "end_of_word": parts.mark}
+    _, members = _write_model(tok, parts, spelling, implied=True)
+    return members["vocab"], members.get("merges")
+
+
+def _reported(read: Callable[[], _T], source: str) -> _T:
+    """Calls a function, and adds the name of the file and the place in it to errors."""
+    try:
+        return read()
     except UnsupportedFeatureError as error:
         raise UnsupportedFeatureError(
             f"{source}: {error.marked}", format=FORMAT, place=error.place, feature=error.feature
@@ -321,7 +377,7 @@ _PLACES = {  # stage → JSON path
 }
 
 
-def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
+def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = False) -> Tokenizer:
     model = top.get("model")
     if not isinstance(model, dict):
         raise FormatError("there is no model, so this is no tokenizer.json", place="$.model")
@@ -333,6 +389,8 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added, entries = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
+    if drops_unknown and isinstance(definition.model, Bpe) and definition.model.unk_token is None:
+        definition = replace(definition, model=replace(definition.model, drop_unknown=True))
     follow = any(token.special and id >= len(spelled) and spelled.id(token.content) is None for id, token in added)
     definition = replace(
         definition,
@@ -500,7 +558,7 @@ def _added_tokens(
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
-    own_entries = _entries(own)
+    own_entries, ascii_space = _own_ids(own, "entries"), _own_ids(own, "ascii_space")
     added: list[tuple[int, AddedToken]] = []
     entries: set[int] = set()
     seen: set[str] = set()
@@ -535,18 +593,19 @@ def _added_tokens(
                     feature="id",
                 )
         highest = max(highest, id)
-        added.append((id, token_of_json(content, bool(token.get("special")), token)))
+        one = token_of_json(content, bool(token.get("special")), token)
+        added.append((id, replace(one, ascii_space=True) if id in ascii_space else one))
         if id in own_entries if own else in_vocab is not None:
             entries.add(id)
     return added, entries
 
 
-def _entries(own: JSON) -> set[int]:
-    """Returns the ids of added tokens that are also entries of the model, by ``model.jeton``."""
-    entries = own.get("entries", [])
-    if not isinstance(entries, list) or not all(isinstance(id, int) for id in entries):
-        raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton.entries")
-    return set(entries)
+def _own_ids(own: JSON, name: str) -> set[int]:
+    """Returns a set of ids of added tokens in ``model.jeton``."""
+    ids = own.get(name, [])
+    if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
+        raise FormatError("the columns of the vocabulary are damaged", place=f"$.model.jeton.{name}")
+    return set(ids)
 
 
 def _own_definition(own: JSON) -> tuple[Definition, str]:

@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 # Field of `AddedToken` -> the core's bit.
-FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
+FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}  # those of Hugging Face
+_ALL_FLAGS = {**FLAGS, "ascii_space": 32}
 _IS_ENTRY = 16  # the core's bit of an added token that the model has as an entry, too
 
 
@@ -43,6 +44,7 @@ class AddedToken:
         single_word: it is not matched inside of a word.
         normalized: it is matched in the normalized text, not in the raw text. (SentencePiece's models match all tokens
             in the raw text.)
+        ascii_space: the white space that it takes is ASCII's only, as in llama.cpp; Hugging Face has no such flag.
 
     Raises:
         ConfigError: a content that is empty or not Unicode text.
@@ -61,10 +63,11 @@ class AddedToken:
     rstrip: bool = False
     single_word: bool = False
     normalized: bool = False
+    ascii_space: bool = False
 
     def __post_init__(self) -> None:
         spell(self.content, "content")
-        for name in ("special", *FLAGS):
+        for name in ("special", *_ALL_FLAGS):
             flag(getattr(self, name), name)
 
     @property
@@ -76,7 +79,7 @@ class AddedToken:
 def added_tokens(core: Core) -> dict[int, AddedToken]:
     """Id -> added token, in the core's order."""
     return {
-        id: AddedToken(content, special, **{name: bool(bits & bit) for name, bit in FLAGS.items()})
+        id: AddedToken(content, special, **{name: bool(bits & bit) for name, bit in _ALL_FLAGS.items()})
         for id, content, special, bits in core.added_tokens()
     }
 
@@ -120,4 +123,4 @@ def with_added_tokens(
 
 def _bits(token: AddedToken) -> int:
     """The flags in the core's form."""
-    return sum(bit for name, bit in FLAGS.items() if getattr(token, name))
+    return sum(bit for name, bit in _ALL_FLAGS.items() if getattr(token, name))

@@ -3,7 +3,10 @@
 The learner stores no sequences, so the run is replayed from its merges. Plain Python recounts all pairs for every
 merge: time is text × merges.
 
-Left out: algorithms without merges, and second stages that merge across words.
+WordPiece and SentencePiece keep no merges, but the log of their training does. Their pretokens are those of training,
+so they are replayed on counts.
+
+Left out: Unigram, which prunes pieces instead of merging, and second stages that merge across words.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ..corpus import Corpus, CorpusLike, open_corpus
-from ..definition import Bpe
+from ..definition import Bpe, Pieces, WordPiece
 from ..drawing import quoted
 from ..errors import ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
@@ -36,14 +39,16 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
     """Replays a training run.
 
     Args:
-        tok: the trained tokenizer. `jeton.prune` reduces a large one to its first merges.
+        tok: the trained tokenizer. `jeton.prune` reduces a large one to its first merges. One that keeps no merges
+            (``preset="bert"``, ``"sentencepiece"``) can be replayed in the process that trained it.
         corpus: its training corpus, up to 10,000 bytes. The merges can be replayed on another text, too; then a merge
-            need not be the most frequent pair.
+            need not be the most frequent pair. A tokenizer that keeps no merges, or whose symbols have a prefix, needs
+            the `Counts` that it was trained on.
         top: number of most frequent pairs listed in each step.
 
     Raises:
-        ConfigError: a tokenizer without merges, or with merges across words; too much text or too many merges; or a
-            character that is not in the vocabulary.
+        ConfigError: a tokenizer without merges, or with merges across words; documents where counts are needed; too
+            much text or too many merges; or a character that is not in the vocabulary.
         TrainingError: a corpus without text.
         FileNotFoundError, InvalidTextError, FormatError: as `train`.
 
@@ -65,8 +70,9 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
     if isinstance(corpus, Mapping | Counts):
         counts = corpus if isinstance(corpus, Counts) else Counts.from_mapping(corpus)
         items = counts.items()
-        return replay_texts(tok, [text for text, _ in items], [count for _, count in items], split=False, top=top)
-    texts: list[bytes] = []
+        texts, numbers = [text for text, _ in items], [count for _, count in items]
+        return replay_texts(tok, texts, numbers, split=False, top=top, num_bytes=counts.corpus_bytes)
+    texts = []
     for batch in open_corpus(corpus).batches(MAX_BYTES):
         if batch.weight != 1:
             raise ConfigError("replay does not support weighted sources; pass counts instead", option="corpus")
@@ -76,9 +82,16 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
 
 
 def replay_texts(
-    tok: Tokenizer, texts: Sequence[bytes], counts: Sequence[int] | None = None, *, split: bool = True, top: int = 10
+    tok: Tokenizer,
+    texts: Sequence[bytes],
+    counts: Sequence[int] | None = None,
+    *,
+    split: bool = True,
+    top: int = 10,
+    num_bytes: int = 0,
 ) -> Replay:
-    """`replay` for documents, or (split=False) for pretokens with their counts.
+    """`replay` for documents, or (split=False) for pretokens with their counts; `num_bytes`: size of the corpus, if it
+    is not that of the pretokens.
 
     Examples:
         >>> import jeton
@@ -86,29 +99,53 @@ def replay_texts(
         >>> replay_texts(tok, [b"low", b"newest"], [5, 6], split=False).steps[0].pair_count
         6
     """
-    model, facts = tok.definition.model, tok.training
-    if not isinstance(model, Bpe) or model.continuing_subword_prefix:
-        raise ConfigError(f"a {model.type} model has no merges that can be replayed", option="tok")
+    facts, merges = tok.training, _merges(tok)
     if facts is not None and facts.superwords:
         raise ConfigError("two stages of training cannot be replayed; tok.training.log has their merges")
-    if len(tok.merges) > MAX_MERGES:
+    if split and _is_by_words(tok):
         raise ConfigError(
-            f"{len(tok.merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
+            f"a {tok.definition.model.type} model is replayed on the counts of its training; pass these instead of "
+            "documents",
+            option="corpus",
+        )
+    if len(merges) > MAX_MERGES:
+        raise ConfigError(
+            f"{len(merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
             f"jeton.prune to that size makes a tokenizer with the first ones",
             option="tok",
         )
     _check_size(sum(map(len, texts)))
     run = _ReplayRun(tok, top)
-    num_bytes = 0
-    for text, count in zip(texts, counts or [1] * len(texts), strict=True):
-        num_bytes += len(text) * count
+    weighted = list(zip(texts, counts or [1] * len(texts), strict=True))
+    num_bytes = num_bytes or sum(len(text) * count for text, count in weighted)
+    for text, count in weighted:
         for pretoken in _pretokens(tok, text) if split else [text]:
             run.add(_symbols(tok, pretoken), count)
     if not run.starts:
         raise TrainingError("the corpus holds no text")
-    steps = [run.merge(rank, *merge, num_bytes) for rank, merge in enumerate(tok.merges)]
+    steps = [run.merge(rank, *merge, num_bytes) for rank, merge in enumerate(merges)]
     tie_break = facts.tie_break if facts else None
     return Replay(run.sequences(), steps, num_bytes, tie_break, facts.stopped if facts else None, run.spell)
+
+
+def _merges(tok: Tokenizer) -> Sequence[tuple[int, int, int]]:
+    """The merges, of the model or of the log of its training.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    model, facts = tok.definition.model, tok.training
+    if isinstance(model, Bpe):
+        return tok.merges
+    if isinstance(model, Pieces | WordPiece) and facts is not None and facts.log is not None:
+        return [(step.left, step.right, step.id) for step in facts.log]
+    raise ConfigError(f"a {model.type} model has no merges that can be replayed", option="tok")
+
+
+def _is_by_words(tok: Tokenizer) -> bool:
+    """True if the pretokens of training are not those of encoding, or not spelled as in the text."""
+    model = tok.definition.model
+    return not isinstance(model, Bpe) or bool(model.continuing_subword_prefix)
 
 
 def _check_size(num_bytes: int) -> None:
@@ -130,7 +167,8 @@ class _ReplayRun:
         self._top = top
         self._tie_break = facts.tie_break if facts else None
         self._rules = Rules(**facts.rules) if facts and facts.rules else None
-        self._by_character = tok.definition.model.level == "char" if isinstance(tok.definition.model, Bpe) else False
+        model = tok.definition.model
+        self._by_character = not isinstance(model, Bpe) or model.level == "char"
         self._first: list[int] = []  # symbols before the first merge, with separators
         self._joined: list[int | None] = []  # for each of these, the merge that removed the boundary after it
         self._ids: list[int] = []  # current symbols, with separators
@@ -257,13 +295,17 @@ def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
 def _symbols(tok: Tokenizer, pretoken: bytes) -> list[int]:
     """Symbols of a pretoken before the first merge."""
     model = tok.definition.model
-    if not isinstance(model, Bpe):
-        raise RuntimeError(f"a {model.type} model has no symbols that merge")
-    byte_level = model.level == "byte"
-    units = [bytes([byte]) for byte in pretoken] if byte_level else [char.encode() for char in pretoken.decode()]
-    suffix = model.end_of_word is not None and model.end_of_word_style == "suffix"
-    ids = [_find(tok, unit, suffix and index == len(units) - 1) for index, unit in enumerate(units)]
-    return [*ids, _find(tok, b"", True)] if model.end_of_word and not suffix else ids
+    if isinstance(model, Bpe) and model.level == "byte":
+        units = [bytes([byte]) for byte in pretoken]
+    else:
+        units = [char.encode() for char in pretoken.decode()]
+    if isinstance(model, Bpe | WordPiece) and (prefix := model.continuing_subword_prefix):
+        units[1:] = [prefix.encode() + unit for unit in units[1:]]
+    if not isinstance(model, Bpe) or model.end_of_word is None:
+        return [_find(tok, unit, False) for unit in units]
+    if model.end_of_word_style == "suffix":
+        return [_find(tok, unit, index == len(units) - 1) for index, unit in enumerate(units)]
+    return [*(_find(tok, unit, False) for unit in units), _find(tok, b"", True)]
 
 
 def _find(tok: Tokenizer, unit: bytes, ends_word: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -48,6 +49,54 @@ def test_the_run_is_that_of_the_trainer(rule: Any, level: Any, pattern: str) -> 
     assert "".join(part[1] for part in run["table"][str(run["steps"][0]["id"])]["parts"])
 
 
+@pytest.mark.parametrize("algorithm", ["words", "wordpiece", "sentencepiece"])
+def test_algorithms_of_words_count_them(algorithm: str) -> None:
+    run = answer(SHELF, {"text": "low low lower aaaa\naaaa", "algorithm": algorithm, "vocab_size": 40})
+    assert [sequence["count"] for sequence in run["sequences"]] == [2, 1, 2]
+    assert run["corpus_bytes"] == len("low low lower aaaa\naaaa") - (
+        algorithm == "sentencepiece"
+    )  # its documents are lines
+    assert run["alphabet_size"] + run["num_special"] + len(run["steps"]) == run["vocab_size"]
+    merged = [0] * len(run["steps"])
+    for given in run["sequences"]:
+        for rank in given["joined"]:
+            if rank is not None:
+                merged[rank] += given["count"]
+    assert [step["merged"] for step in run["steps"]] == merged
+    assert all(step["merged"] <= step["pair_count"] for step in run["steps"])
+    overlapping = next(step for step in run["steps"] if step["merged"] < step["pair_count"])
+    assert overlapping["left"] == overlapping["right"]
+    tokens = sum(len(ids) * given["count"] for ids, given in zip(sequence(run, 3), run["sequences"], strict=True))
+    assert tokens == run["steps"][2]["corpus_tokens"]
+
+
+@pytest.mark.parametrize("algorithm", ["words", "wordpiece", "sentencepiece"])
+def test_without_a_size_there_are_thirty_merges(algorithm: str) -> None:
+    text = " ".join(f"{left}{right}{left}天" for left in "abcdefghijklm" for right in "nopqrstuvwxyz")
+    assert len(answer(SHELF, {"text": text, "algorithm": algorithm})["steps"]) == 30
+
+
+def test_runs_of_unigram_shrink_the_vocabulary() -> None:
+    run = answer(SHELF, {"text": TEXT, "algorithm": "unigram"})
+    sizes = [each["size"] for each in run["runs"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) > 4
+    special = 3
+    for before, after in pairwise(run["runs"]):
+        dropped, added = {piece for piece, _ in after["dropped"]}, set(after["added"])
+        pieces, others = ({piece for piece, _ in each["pieces"]} for each in (before, after))
+        assert (dropped, added) == (pieces - others, others - pieces)
+        assert len(others) + special == after["size"]
+        assert all(len(piece) > 1 for piece in dropped), "single characters stay"
+    for each in run["runs"]:
+        assert sum(map(len, each["tokens"])) == each["corpus_tokens"]
+        assert {piece for tokens in each["tokens"] for piece in tokens} <= set(run["table"])
+        assert [score for _, score in each["pieces"]] == sorted((score for _, score in each["pieces"]), reverse=True)
+    assert all(len(piece) == 1 for piece, _ in run["runs"][-1]["pieces"])
+    short = answer(SHELF, {"text": TEXT, "algorithm": "unigram", "vocab_size": sizes[2]})
+    assert [each["size"] for each in short["runs"]] == sizes[:3]
+
+
 def test_all_defaults() -> None:
     run = answer(SHELF, {"text": TEXT})
     assert (run["tie_break"], run["alphabet_size"], run["vocab_size"]) == ("lowest_ids", 256, 276)
@@ -65,6 +114,11 @@ def test_all_defaults() -> None:
         ({"text": "ab", "vocab_size": 100}, "256"),
         ({"text": "ab", "tie_break": "best"}, "one of lowest_ids"),
         ({"text": "ab", "level": "word"}, "one of byte, char"),
+        ({"text": "ab", "algorithm": "words2"}, "one of bpe, words"),
+        ({"text": "ab", "algorithm": "unigram", "vocab_size": 2}, "vocab_size"),
+        ({"text": "ab", "algorithm": "sentencepiece", "vocab_size": 2}, "vocab_size"),
+        ({"text": "  ", "algorithm": "words"}, "no text"),
+        ({"text": " ", "algorithm": "unigram"}, "no text"),
         ({"text": "ab", "pattern": "gtp2"}, "no pattern named"),
         ({"text": "ab", "pattern": "("}, "pattern|regex|parenthes"),
         ({"text": "a\ud800"}, "surrogate"),

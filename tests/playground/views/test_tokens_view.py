@@ -68,7 +68,7 @@ class TestPinned:
     def test_a_shared_link_has_the_token(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="abc")
         page.locator(PANE).nth(1).click()
-        page.wait_for_url(re.compile("token"))
+        page.wait_for_url(re.compile("token%3A=1"))
         page.reload()
         page.wait_for_selector(".card dl")
         assert face(page) == 98
@@ -151,6 +151,7 @@ class TestTyping:
             problems.watch(page)
             page.goto(f"{address}/#text=the")
             page.locator(".figures dd", has_text=re.compile("^1$")).first.wait_for()
+            page.locator(".view-tokens .settings summary").click()
             page.get_by_label("Add special tokens").check()
             page.locator(".figures dd", has_text=re.compile("^3$")).first.wait_for()
             page.locator(".pane:not(.list) .t.x").nth(1).wait_for()
@@ -447,7 +448,7 @@ class TestPointing:
             "id": str(id),
             "bytes": SMALL.id_to_bytes(id).hex(" "),
             "spelling": SMALL.id_to_token(id),
-            "rank": str(tree.nodes[-1].rank),
+            "merge number": f"{tree.nodes[-1].rank + 1:,}",
         }
         merges = [node for node in tree.nodes if node.left is not None]
         assert view.locator(".card .merges li").count() == len(merges)

@@ -76,12 +76,13 @@ impl Chain {
     }
 
     /// # Errors
-    /// `Config` for text over the output limit: each step can double the text, and a file may have many steps.
+    /// `Config` for text over the output limit: each step can double the text, and a file may have many steps; `Text` for a
+    /// regex that exceeds its budget.
     fn steps(&self, mut pieces: StringList, lossy: bool) -> Result<StringList> {
         let mut spare = StringList::default();
         let most = most_bytes(pieces.open().len() + pieces.len());
         for step in &self.steps {
-            step.run(&mut pieces, &mut spare, lossy, most);
+            step.run(&mut pieces, &mut spare, lossy, most)?;
             if pieces.open().len() > most {
                 return Err(Self::too_long(most));
             }

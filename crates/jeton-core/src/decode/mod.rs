@@ -9,7 +9,7 @@
 //! Cost: linear in the ids and their contents. Without components only the result is allocated; with components the text is
 //! copied once for each. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
 //! sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out: `Replace` with a regex
-//! other than ` \z`, SentencePiece's denormalizer.
+//! that our dialect lacks.
 
 mod chain;
 mod contents;
@@ -17,6 +17,7 @@ mod entries;
 mod needle;
 mod parts;
 mod pieces;
+mod regex_replacer;
 mod sentence;
 mod starts;
 mod steps;
@@ -83,8 +84,8 @@ impl Decoder {
     /// `mark`: suffix of entries that end a word, for the components; default: the suffix that they have as an option.
     ///
     /// # Errors
-    /// [`crate::error::Error::config`] for another JSON value, an unknown component or field, or a replacement of a
-    /// regex.
+    /// [`crate::error::Error::config`] for another JSON value, an unknown component or field; [`crate::error::Error::unsupported`]
+    /// for a replacement of a regex that our dialect lacks.
     pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }
@@ -92,7 +93,8 @@ impl Decoder {
     /// Decodes `ids` to bytes.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id.
+    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id; [`crate::error::Error::text`] for text on which a regex of a
+    /// component exceeds its budget.
     pub fn decode<'a>(&self, vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Decoded<'a>> {
         Ok(match &self.plan {
             Plan::Contents { .. } => Decoded::Contents(Contents::new(vocab, ids, skip_special)?),
@@ -100,7 +102,7 @@ impl Decoder {
                 let mut bytes = Vec::new();
                 let mut writing = sentence.start(0, false);
                 each(vocab, ids, skip_special, |id, kind| writing.put(id, kind, vocab.content(id), &mut bytes))?;
-                Decoded::Made(bytes)
+                Decoded::Made(sentence.finish(bytes)?)
             }
             Plan::Steps(chain) => Decoded::Made(chain.run(vocab, ids, skip_special, false)?),
         })
@@ -122,6 +124,7 @@ impl Decoder {
                 let mut writing = sentence.start(0, true);
                 each(vocab, ids, skip_special, |id, kind| writing.put(id, kind, vocab.content(id), &mut bytes))?;
                 writing.end_run(&mut bytes);
+                bytes = sentence.finish(bytes)?;
             }
             Plan::Steps(chain) => bytes = chain.run(vocab, ids, skip_special, true)?,
         }
@@ -227,7 +230,15 @@ impl Decoder {
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { .. } => vocab.write_decoded(id, out),
-            Plan::Sentence(sentence) => sentence.middle(out.len()).put(id, vocab.kind(id), vocab.content(id), out),
+            Plan::Sentence(sentence) => {
+                let start = out.len();
+                sentence.middle(start).put(id, vocab.kind(id), vocab.content(id), out);
+                let rewritten = sentence.denormalizer.as_ref().map(|denormalizer| denormalizer.middle(&out[start..]));
+                if let Some(Ok(text)) = rewritten {
+                    out.truncate(start);
+                    out.extend_from_slice(&text);
+                }
+            }
             Plan::Steps(chain) => chain.middle(vocab, id, out),
         }
     }

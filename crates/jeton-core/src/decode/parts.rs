@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::chain::Chain;
+use super::regex_replacer::RegexReplacer;
 use super::sentence::Sentence;
 use super::steps::{ByteAlphabet, DecodeStep, Replacer};
 use crate::error::{Error, Result};
+use crate::normalize::Denormalizer;
 use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
 
@@ -74,6 +76,9 @@ enum DecoderPart {
         unk: Option<u32>,
         #[serde(default = "unk_surface")]
         unk_surface: String,
+        /// Fields of its normalizer.
+        #[serde(default)]
+        denormalizer: Option<serde_json::Value>,
         /// Components that decode in its place: those of a class of `transformers`.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
@@ -106,6 +111,9 @@ impl Plan {
         let Some(mut parts) = parts else {
             return Ok(Self::Contents { reads_added: None });
         };
+        if let [DecoderPart::SentencePiece { components: Some(_), denormalizer: Some(_), .. }] = &parts[..] {
+            return Err(Error::config("the decoder SentencePiece has components and a denormalizer"));
+        }
         if let [DecoderPart::SentencePiece { components: Some(components), .. }] = &mut parts[..] {
             parts = std::mem::take(components);
         }
@@ -116,10 +124,18 @@ impl Plan {
                     remove_extra_whitespaces,
                     unk,
                     unk_surface,
+                    denormalizer,
                     components: None,
                 }) if parts.is_empty() => {
                     check_unk(unk, vocab)?;
-                    Ok(Self::Sentence(Sentence::new(add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface)))
+                    let denormalizer = denormalizer.as_ref().map(Denormalizer::from_value).transpose()?;
+                    Ok(Self::Sentence(Sentence::new(
+                        add_dummy_prefix,
+                        remove_extra_whitespaces,
+                        unk,
+                        unk_surface,
+                        denormalizer,
+                    )))
                 }
                 _ => Err(Error::config("the decoder SentencePiece stands alone, without other parts")),
             };
@@ -204,14 +220,8 @@ fn step(part: DecoderPart) -> Result<DecodeStep> {
         {
             DecodeStep::DropLastSpace
         }
-        DecoderPart::Replace { pattern: DecodePattern::Regex(regex), .. } => {
-            return Err(Error::unsupported(
-                "Replace of a regex",
-                format!(
-                    "a decoder's Replace of a regex, {regex:?}, is not supported: only strings are replaced, and \" \\\\z\" by \
-                     nothing"
-                ),
-            ));
+        DecoderPart::Replace { pattern: DecodePattern::Regex(regex), content } => {
+            DecodeStep::ReplaceRegex(RegexReplacer::new(&regex, &content)?)
         }
         DecoderPart::Strip { content, start, stop } => DecodeStep::Strip { content: content.to_string(), start, stop },
         DecoderPart::WordPiece { prefix, cleanup } => DecodeStep::WordPiece { prefix, cleanup },

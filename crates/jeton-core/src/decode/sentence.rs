@@ -6,8 +6,11 @@
 //!
 //! Invariant: text equals SentencePieceProcessor::Decode of ids: in a run of byte pieces, each byte outside of a character becomes
 //! U+FFFD. Output as bytes keeps these bytes.
-//! Cost: linear. Source: google/sentencepiece, sentencepiece_processor.cc. Left out: the denormalizer.
+//! Cost: linear. Source: google/sentencepiece, sentencepiece_processor.cc. The denormalizer, which rewrites the decoded text, is
+//! [`crate::normalize::Denormalizer`].
 
+use crate::error::Result;
+use crate::normalize::Denormalizer;
 use crate::vocab::Kind;
 
 const SPACE: &[u8] = "▁".as_bytes();
@@ -19,6 +22,7 @@ pub(super) struct Sentence {
     takes_many: bool,
     unk: Option<u32>,
     unk_surface: String,
+    pub(super) denormalizer: Option<Denormalizer>,
 }
 
 /// State of decoding one text.
@@ -38,12 +42,30 @@ pub(super) struct DummyPrefix {
 }
 
 impl Sentence {
-    pub fn new(add_dummy_prefix: bool, remove_extra_whitespaces: bool, unk: Option<u32>, unk_surface: String) -> Self {
+    pub fn new(
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        unk: Option<u32>,
+        unk_surface: String,
+        denormalizer: Option<Denormalizer>,
+    ) -> Self {
         Self {
             takes_space: add_dummy_prefix || remove_extra_whitespaces,
             takes_many: remove_extra_whitespaces,
             unk,
             unk_surface,
+            denormalizer,
+        }
+    }
+
+    /// Returns a decoded text as the denormalizer rewrites it.
+    ///
+    /// # Errors
+    /// As [`Denormalizer::whole`].
+    pub fn finish(&self, text: Vec<u8>) -> Result<Vec<u8>> {
+        match &self.denormalizer {
+            Some(denormalizer) => denormalizer.whole(&text),
+            None => Ok(text),
         }
     }
 

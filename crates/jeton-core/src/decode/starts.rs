@@ -5,7 +5,7 @@
 //! the text is known to be UTF-8. An ASCII text needs no conversion.
 //!
 //! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
-//! version. Left to it: text that is not UTF-8, decoder steps that join strings, and runs of byte pieces that a character
+//! version. Left to it: text that is not UTF-8, decoder steps that join strings, a denormalizer, and runs of byte pieces that a character
 //! does not end with.
 //! Cost: linear in the ids and the text; 8 bytes for each id.
 
@@ -43,6 +43,7 @@ pub(super) fn bytes_with_starts(
                 (bytes, starts)
             }
         }),
+        Plan::Sentence(sentence) if sentence.denormalizer.is_some() => None,
         Plan::Sentence(sentence) => {
             let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(ids.len()));
             let mut writing = sentence.start(0, false);

@@ -11,6 +11,8 @@ use memchr::memmem::Finder;
 
 use super::needle::Needle;
 use super::pieces::StringList;
+use super::regex_replacer::RegexReplacer;
+use crate::error::Result;
 use crate::vocab::byte_alphabet::stand_in;
 
 /// One decoder.
@@ -39,6 +41,7 @@ pub(super) enum DecodeStep {
         pattern: Replacer,
         content: String,
     },
+    ReplaceRegex(RegexReplacer),
     /// `Replace` of ` \z` by nothing.
     DropLastSpace,
     Strip {
@@ -57,10 +60,19 @@ pub(super) enum DecodeStep {
 impl DecodeStep {
     /// Applies the step to `pieces`; `spare` is a scratch buffer. With `lossy`, invalid UTF-8 is replaced. Stops soon
     /// after `most` bytes were written, which the caller reports as an error.
-    pub fn run(&self, pieces: &mut StringList, spare: &mut StringList, lossy: bool, most: usize) {
+    ///
+    /// # Errors
+    /// As [`RegexReplacer::replace`].
+    pub fn run(&self, pieces: &mut StringList, spare: &mut StringList, lossy: bool, most: usize) -> Result<()> {
         match self {
-            Self::Fuse => return pieces.fuse(),
-            Self::Bytes => return fuse_bytes(pieces, lossy),
+            Self::Fuse => {
+                pieces.fuse();
+                return Ok(());
+            }
+            Self::Bytes => {
+                fuse_bytes(pieces, lossy);
+                return Ok(());
+            }
             _ => spare.clear(),
         }
         match self {
@@ -69,7 +81,7 @@ impl DecodeStep {
             _ => {
                 let last = pieces.len().saturating_sub(1);
                 for (i, piece) in pieces.iter().enumerate() {
-                    self.one(piece, i == 0, i == last, spare.open(), most);
+                    self.one(piece, i == 0, i == last, spare.open(), most)?;
                     spare.close();
                     if spare.open().len() > most {
                         break;
@@ -81,12 +93,13 @@ impl DecodeStep {
         if matches!(self, Self::ByteLevel(_)) {
             fuse_bytes(pieces, lossy);
         }
+        Ok(())
     }
 
     /// Returns true if a string, other than the first, is processed alike anywhere in the list, and stays one string.
     pub fn is_context_free(&self) -> bool {
         match self {
-            Self::Metaspace { .. } | Self::Replace { .. } | Self::DropLastSpace => true,
+            Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,
             Self::Strip { .. } | Self::WordPiece { .. } | Self::Join(_) => true,
             Self::Suffix(_) | Self::ByteFallback | Self::ByteLevel(_) | Self::Bytes | Self::Ctc { .. } | Self::Fuse => {
                 false
@@ -95,7 +108,10 @@ impl DecodeStep {
     }
 
     /// Processes one string, for steps without context.
-    pub fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>, most: usize) {
+    ///
+    /// # Errors
+    /// As [`RegexReplacer::replace`].
+    pub fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>, most: usize) -> Result<()> {
         match self {
             Self::Suffix(suffix) => suffix.replace(piece, if is_last { "" } else { " " }, out, most),
             Self::ByteLevel(alphabet) => alphabet.read_or_copy(piece, out),
@@ -103,6 +119,7 @@ impl DecodeStep {
                 mark.replace(piece, if is_first && *drops_first { "" } else { " " }, out, most);
             }
             Self::Replace { pattern, content } if !piece.is_empty() => pattern.replace(piece, content, out, most),
+            Self::ReplaceRegex(replacer) => replacer.replace(piece, out, most)?,
             Self::DropLastSpace => out.extend_from_slice(piece.strip_suffix(b" ").unwrap_or(piece)),
             Self::Strip { content, start, stop } => out.extend_from_slice(strip(piece, content, *start, *stop)),
             Self::WordPiece { prefix, cleanup } => {
@@ -127,6 +144,7 @@ impl DecodeStep {
             }
             _ => out.extend_from_slice(piece),
         }
+        Ok(())
     }
 }
 

@@ -151,7 +151,8 @@ fn sentencepiece_takes_off_the_space_it_put() {
 fn refusals_name_what_they_refuse() {
     let vocab = tokens(&["a"]);
     for (parts, named) in [
-        (r#"[{"type":"Replace","pattern":{"Regex":"a+"},"content":""}]"#, "a+"),
+        (r#"[{"type":"Replace","pattern":{"Regex":"(a)\\1"},"content":""}]"#, "\\1"),
+        (r#"[{"type":"Replace","pattern":{"Regex":"a*"},"content":""}]"#, "the empty text"),
         (r#"[{"type":"Shout"}]"#, "Shout"),
         (r#"[{"type":"WordPiece","prefix":"x"}]"#, "cleanup"),
         (r#"[{"type":"Metaspace","replacement":"▁","add_prefix_space":false}]"#, "prepend_scheme"),
@@ -167,6 +168,36 @@ fn refusals_name_what_they_refuse() {
         let error = Decoder::from_json(parts, &vocab, false, None).unwrap_err().to_string();
         assert!(error.contains(named), "{error}");
     }
+}
+
+#[test]
+fn regexes_are_replaced_in_each_string() {
+    let words = r#"[{"type":"Replace","pattern":{"Regex":"^\\p{L}"},"content":" "},{"type":"Fuse"},
+        {"type":"Replace","pattern":{"Regex":"(?<=[a-z]) +(?=\\.)"},"content":""}]"#;
+    assert_eq!(text(words, &["xab", "éc", ".", "xa", "  ", "  ", "."]), " ab c. a.");
+}
+
+/// Bytes that are not UTF-8 are searched as U+FFFD, and kept where nothing matches.
+#[test]
+fn regexes_keep_bytes_outside_of_characters() {
+    let contents: [&[u8]; 4] = [b"ab\xffab\xe4\xbb", b"\x8aab", b"\xf0", b"ab"];
+    let vocab = Vocab::new((0..).zip(contents).map(|(id, content)| (id, Kind::Token, content))).unwrap();
+    let parts = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"Regex":"ab"},"content":"-"}]"#;
+    assert_eq!(decoded(parts, &vocab, &[0, 2, 0, 1]).0, b"-\xff-\xe4\xbb\xf0-\xff-\xe4\xbb\x8a-");
+    let parts = parts.replace("ab", "[^a]b?");
+    assert_eq!(decoded(&parts, &vocab, &[0, 3]).0, b"a--a--a-");
+}
+
+#[test]
+fn a_regex_that_spends_its_budget_is_an_error() {
+    let vocab = tokens(&[&"a".repeat(20_000), "b"]);
+    let parts = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"Regex":"(?=a*b)ac"},"content":""}]"#;
+    let decoder = Decoder::from_json(parts, &vocab, false, None).unwrap();
+    let is_text = |error: crate::error::Error| matches!(error.kind(), crate::error::ErrorKind::Text { .. });
+    assert!(decoder.decode_text(&vocab, &[0, 1], false).is_err_and(is_text));
+    let mut stream = decoder.stream(false, InvalidUtf8::Replace);
+    decoder.push(&vocab, &mut stream, &[0, 1]).unwrap();
+    assert!(decoder.finish(&mut stream).is_err());
 }
 
 #[test]
@@ -230,7 +261,9 @@ fn starts_equal_those_of_the_stream() {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (seed >> 8) as usize % below
     };
-    for parts in ["null", r#"[{"type":"ByteLevel"}]"#, LLAMA, WORDPIECE, SENTENCE, fallback, metaspace] {
+    let regexes = r#"[{"type":"Replace","pattern":{"Regex":"[▁.]|n(?='t)"},"content":"é"},{"type":"Fuse"},
+        {"type":"Replace","pattern":{"Regex":"\\p{L}+(?= )"},"content":"_"}]"#;
+    for parts in ["null", r#"[{"type":"ByteLevel"}]"#, LLAMA, WORDPIECE, SENTENCE, fallback, metaspace, regexes] {
         for keeps_words in [false, true] {
             let is_kept = |kind: Kind| keeps_words || kind != Kind::EndsWord;
             let kept = entries.iter().filter(|entry| is_kept(entry.0));

@@ -52,6 +52,7 @@ use crate::util::atomic_cell::made_once;
 use crate::util::atomic_cell::AtomicCell;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
+use crate::util::process;
 use crate::util::short_key;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{self, Marks};
@@ -306,7 +307,7 @@ impl Encoder {
         if spent >= self.break_even {
             // Other threads take the slow path until then. In a child process that was forked meanwhile, the building
             // thread does not exist: waiting would deadlock, and the tables would never be built.
-            let (building, own) = (self.building.load(Ordering::Relaxed), std::process::id());
+            let (building, own) = (self.building.load(Ordering::Relaxed), process::id());
             let take = || self.building.compare_exchange(building, own, Ordering::Acquire, Ordering::Relaxed);
             if building != own && take().is_ok() {
                 let made = match self.tables.get() {

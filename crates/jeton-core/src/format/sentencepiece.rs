@@ -91,9 +91,48 @@ pub struct Facts {
     pub remove_extra_whitespaces: bool,
     /// White space becomes `▁`.
     pub escape_whitespaces: bool,
-    /// The model normalizes decoded text.
+    /// Rewrites decoded text.
     #[serde(default)]
-    pub denormalizes: bool,
+    pub denormalizer: Option<DenormalizerFacts>,
+}
+
+/// Options of a denormalizer, named as in the format.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DenormalizerFacts {
+    /// Character map in base64.
+    pub precompiled_charsmap: String,
+    /// White space is inserted before the text.
+    pub add_dummy_prefix: bool,
+    /// White space is trimmed, and runs are collapsed.
+    pub remove_extra_whitespaces: bool,
+    /// White space becomes `▁`.
+    pub escape_whitespaces: bool,
+}
+
+impl DenormalizerFacts {
+    fn of(proto: &NormalizerProto) -> Option<Self> {
+        let map = Some(proto.precompiled_charsmap()).filter(|map| !map.is_empty())?;
+        Some(Self {
+            precompiled_charsmap: BASE64_STANDARD.encode(map),
+            add_dummy_prefix: proto.add_dummy_prefix(),
+            remove_extra_whitespaces: proto.remove_extra_whitespaces(),
+            escape_whitespaces: proto.escape_whitespaces(),
+        })
+    }
+
+    fn to_proto(&self) -> Result<NormalizerProto> {
+        Ok(NormalizerProto {
+            name: Some("user_defined".to_owned()),
+            precompiled_charsmap: Some(bytes_of("denormalizer", &self.precompiled_charsmap)?),
+            add_dummy_prefix: Some(self.add_dummy_prefix),
+            remove_extra_whitespaces: Some(self.remove_extra_whitespaces),
+            escape_whitespaces: Some(self.escape_whitespaces),
+        })
+    }
+}
+
+fn bytes_of(name: &str, base64: &str) -> Result<Vec<u8>> {
+    BASE64_STANDARD.decode(base64).map_err(|error| Error::config(format!("{name}: {error}")))
 }
 
 impl Facts {
@@ -371,7 +410,7 @@ fn facts(
         add_dummy_prefix: normalizer.add_dummy_prefix(),
         remove_extra_whitespaces: normalizer.remove_extra_whitespaces(),
         escape_whitespaces: normalizer.escape_whitespaces(),
-        denormalizes: !denormalizer.precompiled_charsmap().is_empty(),
+        denormalizer: DenormalizerFacts::of(denormalizer),
     })
 }
 
@@ -396,30 +435,27 @@ pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8], usize)>> {
     Ok(found)
 }
 
-/// Replaces the fields of a file that follow its pieces: trainer and normalizer.
+/// Replaces the fields of a file that follow its pieces: trainer, normalizer and denormalizer, unless that is empty.
 ///
 /// # Errors
 /// As [`specs`].
-pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8]) -> Result<Vec<u8>> {
+pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8], denormalizer: &[u8]) -> Result<Vec<u8>> {
     let first = specs(file)?.first().map_or(file.len(), |&(_, _, at)| at);
     let mut out = file[..first].to_vec();
     wire::put(2, Value::Bytes(trainer), &mut out);
     wire::put(3, Value::Bytes(normalizer), &mut out);
+    if !denormalizer.is_empty() {
+        wire::put(5, Value::Bytes(denormalizer), &mut out);
+    }
     Ok(out)
 }
 
 /// Writes a file.
 ///
 /// # Errors
-/// [`Error::config`] for a model that SentencePiece refuses to load, and for a denormalizer, whose rules [`read`] does not
-/// keep.
+/// [`Error::config`] for a model that SentencePiece refuses to load.
 pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let ModelProto { facts, pieces } = model;
-    if facts.denormalizes {
-        return Err(Error::config(
-            "the rules of a denormalizer (denormalizer_spec) are not kept, so they cannot be written",
-        ));
-    }
     let number = MODELS.iter().find(|known| known.0 == facts.model_type).map(|known| known.1);
     let number = number.ok_or_else(|| Error::config(format!("no SentencePiece model is a {:?}", facts.model_type)))?;
     let id = |name: &Option<String>| {
@@ -475,15 +511,19 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         pad_piece: role(&facts.pad, "<pad>"),
     };
     put(2, &trainer, &mut file);
-    let charsmap = facts.precompiled_charsmap.as_ref().map(|text| BASE64_STANDARD.decode(text)).transpose();
+    let charsmap =
+        facts.precompiled_charsmap.as_ref().map(|text| bytes_of("precompiled_charsmap", text)).transpose()?;
     let normalizer = NormalizerProto {
         name: Some(facts.normalizer.clone()),
-        precompiled_charsmap: charsmap.map_err(|error| Error::config(format!("precompiled_charsmap: {error}")))?,
+        precompiled_charsmap: charsmap,
         add_dummy_prefix: Some(facts.add_dummy_prefix),
         remove_extra_whitespaces: Some(facts.remove_extra_whitespaces),
         escape_whitespaces: Some(facts.escape_whitespaces),
     };
     put(3, &normalizer, &mut file);
+    if let Some(denormalizer) = &facts.denormalizer {
+        put(5, &denormalizer.to_proto()?, &mut file);
+    }
     Ok(file)
 }
 
@@ -536,10 +576,11 @@ mod tests {
     }
 
     #[test]
-    fn a_denormalizer_is_not_dropped() {
+    fn a_denormalizer_is_kept() {
         let mut model = small();
-        model.facts.denormalizes = true;
-        assert!(write(&model).unwrap_err().to_string().contains("denormalizer_spec"));
+        let precompiled_charsmap = BASE64_STANDARD.encode(b"rules");
+        model.facts.denormalizer = Some(DenormalizerFacts { precompiled_charsmap, ..DenormalizerFacts::default() });
+        assert_eq!(read(&write(&model).unwrap()).unwrap(), model);
     }
 
     fn refused(file: &[u8]) -> String {

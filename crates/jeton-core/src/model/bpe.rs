@@ -264,12 +264,12 @@ impl Bpe {
             out.push(id, pretoken.len());
             return Ok(());
         }
-        self.symbols(pretoken, scratch, out)?;
+        let len = self.symbols(pretoken, scratch, out)?;
         if self.longest > 0 && self.pairs.get().is_none() {
             let contents = ContentRanks { vocab, longest: self.longest };
-            return Merger { merges: &contents, word_start: None }.run(pretoken.len(), keep_going, scratch, out);
+            return Merger { merges: &contents, word_start: None }.run(len, keep_going, scratch, out);
         }
-        self.merger(vocab, keep_going)?.run(pretoken.len(), keep_going, scratch, out)
+        self.merger(vocab, keep_going)?.run(len, keep_going, scratch, out)
     }
 
     /// Returns the entry of a whole pretoken.
@@ -287,8 +287,8 @@ impl Bpe {
         self.added.ids()
     }
 
-    /// Computes the initial symbols, and their offsets if requested.
-    pub(super) fn symbols(&self, pretoken: &[u8], scratch: &mut Scratch, out: &Out<'_>) -> Result<()> {
+    /// Computes the initial symbols, and their offsets if requested. Returns the offset after the last one.
+    pub(super) fn symbols(&self, pretoken: &[u8], scratch: &mut Scratch, out: &Out<'_>) -> Result<usize> {
         scratch.symbols.clear();
         scratch.starts.clear();
         let starts = out.ends.is_some().then_some(&mut scratch.starts);

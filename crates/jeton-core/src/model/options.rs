@@ -76,6 +76,8 @@ struct BpeOptions {
     fuse_unk: bool,
     #[serde(default)]
     byte_fallback: bool,
+    #[serde(default)]
+    drop_unknown: bool,
     prefix: Option<String>,
     #[serde(default)]
     added: Vec<u32>,
@@ -168,7 +170,9 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
         Some(EndName::Suffix) => EndOfWord::Suffix,
     };
     check_unk(vocab, options.unk)?;
-    let mut alphabet = Alphabet::of(vocab, level, end, options.unk).fusing_unknown(options.fuse_unk);
+    let mut alphabet = Alphabet::of(vocab, level, end, options.unk)
+        .fusing_unknown(options.fuse_unk)
+        .dropping_unknown(options.drop_unknown);
     if let Some(prefix) = &options.prefix {
         alphabet = alphabet.with_prefix(vocab, prefix)?;
     }

@@ -308,6 +308,28 @@ impl Charsmap {
         Some(rules)
     }
 
+    /// Returns the rule for the longest prefix of a text, as (length of the prefix, replacement), and true if text after the
+    /// end could make a longer prefix match.
+    pub(super) fn longest(&self, text: &[u8]) -> (Option<(usize, &str)>, bool) {
+        let (mut base, mut rule) = (offset(self.units[0]), None);
+        for (index, &byte) in text.iter().enumerate() {
+            let place = base ^ u32::from(byte);
+            let Some(&unit) =
+                self.units.get(place as usize).filter(|unit| byte != 0 && label(**unit) == u32::from(byte))
+            else {
+                return (rule, false);
+            };
+            base = place ^ offset(unit);
+            if has_value(unit) && std::str::from_utf8(&text[..=index]).is_ok() {
+                let value = self.units.get(base as usize).and_then(|&unit| self.texts.get(value(unit)..));
+                rule = value.and_then(|text| Some((index + 1, text.split('\0').next()?)));
+            }
+        }
+        let is_open =
+            (1..256).any(|byte| self.units.get((base ^ byte) as usize).is_some_and(|&unit| label(unit) == byte));
+        (rule, is_open)
+    }
+
     /// Yields the rules for prefixes of `text` as (length of the prefix, replacement), the shortest first.
     pub(super) fn prefixes<'m>(&'m self, text: &'m str) -> impl Iterator<Item = (usize, &'m str)> + 'm {
         let mut base = offset(self.units[0]);

@@ -18,6 +18,7 @@
 //! nfkc_rules     the named rules of SentencePiece
 //! precompiled    character map, as HF applies it
 //! sentencepiece  character map as SentencePiece applies it, and its handling of white space
+//! denormalizer   the same for decoded text, in fragments
 //! replace        replacement of a text or a regex
 //! pair_effect    effect on the position between two characters
 //! outputs        characters that no normalized text has
@@ -31,6 +32,7 @@ mod bert;
 mod char_set;
 mod charsmap;
 pub mod compile;
+mod denormalizer;
 mod edit;
 mod forms;
 mod lower_case;
@@ -60,6 +62,7 @@ use forms::Form;
 use replace::Replace;
 use sentencepiece::SentencePiece;
 
+pub use denormalizer::{Denormalizer, DenormalizerState};
 pub use sentencepiece::CharsmapOptions;
 pub use starts::Started;
 
@@ -270,6 +273,23 @@ pub fn aligned(
     let mut aligned = AlignedText::part_of(text, at, true)?;
     parts.iter().try_for_each(|part| part.apply(&mut aligned, keep_going))?;
     Ok(aligned)
+}
+
+impl Denormalizer {
+    /// Reads the options of a denormalizer, which are those of SentencePiece's normalizer.
+    ///
+    /// # Errors
+    /// [`Error::format`] for missing options and an invalid map.
+    pub fn from_value(part: &Value) -> Result<Self> {
+        let fields = Fields { part, kind: "the denormalizer" };
+        let options = CharsmapOptions {
+            add_dummy_prefix: fields.flag("add_dummy_prefix")?,
+            remove_extra_whitespaces: fields.flag("remove_extra_whitespaces")?,
+            escape_whitespaces: fields.flag("escape_whitespaces")?,
+            treat_whitespace_as_suffix: false,
+        };
+        Self::new(&fields.charsmap()?, options)
+    }
 }
 
 fn parse(json: &str) -> Result<Value> {

@@ -71,6 +71,17 @@ pub(crate) struct Matcher<'t> {
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
+    /// An attempt has tried to read a character at the end of the text; kept for [`Matcher::find_decided`] only.
+    at_end: bool,
+}
+
+/// Result of a search in text that continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decided {
+    /// Start and end of a match.
+    Match(usize, usize),
+    /// No match starts before this position; the text after the end decides whether one starts there.
+    Open(usize),
 }
 
 impl<'t> Matcher<'t> {
@@ -82,7 +93,16 @@ impl<'t> Matcher<'t> {
     /// Creates a matcher that memoizes failures after `free` of its `steps`.
     fn with_steps(program: &'t Program, text: &'t str, free: u64, steps: u64) -> Self {
         let (text, slots, free) = (text.as_bytes(), vec![0; program.num_slots], free.min(steps));
-        Self { program, text, open: Vec::new(), slots, steps: free, reserve: steps - free, failures: None }
+        Self {
+            program,
+            text,
+            open: Vec::new(),
+            slots,
+            steps: free,
+            reserve: steps - free,
+            failures: None,
+            at_end: false,
+        }
     }
 
     /// Returns start and end of the first match that is not empty, from `start` on.
@@ -90,9 +110,20 @@ impl<'t> Matcher<'t> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
+    /// Returns the first match that is not empty, from `start` on, if no text after the end can change it.
+    pub(super) fn find_decided(&mut self, start: usize) -> Result<Decided, Exhausted> {
+        self.remembering(
+            |matcher| matcher.search_decided::<false>(start),
+            |matcher| matcher.search_decided::<true>(start),
+        )
+    }
+
     /// Returns the end of the match that starts at `start`.
     pub(super) fn matches(&mut self, start: usize) -> Result<Option<usize>, Exhausted> {
-        self.remembering(|matcher| matcher.match_at::<false>(start), |matcher| matcher.match_at::<true>(start))
+        self.remembering(
+            |matcher| matcher.match_at::<false, false>(start),
+            |matcher| matcher.match_at::<true, false>(start),
+        )
     }
 
     /// Runs without memoization until its steps are exhausted, then with it.
@@ -119,12 +150,35 @@ impl<'t> Matcher<'t> {
     fn search<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         let mut from = start;
         while from < self.text.len() {
-            match self.match_at::<REMEMBERS>(from)? {
+            match self.match_at::<REMEMBERS, false>(from)? {
                 Some(end) if end > from => return Ok(Some((from, end))),
                 _ => from = next(self.text, from),
             }
         }
         Ok(None)
+    }
+
+    #[inline(never)]
+    fn search_decided<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Decided, Exhausted> {
+        let mut from = start;
+        while from < self.text.len() {
+            self.at_end = false;
+            let end = self.match_at::<REMEMBERS, true>(from)?;
+            match end {
+                _ if self.at_end => break,
+                Some(end) if end > from => return Ok(Decided::Match(from, end)),
+                _ => from = next(self.text, from),
+            }
+        }
+        Ok(Decided::Open(from))
+    }
+
+    /// Notes that an attempt reads at the end of the text.
+    #[inline(always)]
+    fn reads<const WATCHES: bool>(&mut self, at: usize) {
+        if WATCHES {
+            self.at_end |= at == self.text.len();
+        }
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
@@ -178,17 +232,25 @@ impl<'t> Matcher<'t> {
 
     /// Returns the end of the match that starts at `start`.
     #[inline(always)]
-    fn match_at<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<usize>, Exhausted> {
+    fn match_at<const REMEMBERS: bool, const WATCHES: bool>(
+        &mut self,
+        start: usize,
+    ) -> Result<Option<usize>, Exhausted> {
         self.open.clear();
         let (mut label, mut at) = (0, start);
         loop {
             self.spend(1)?;
             let program = self.program;
+            if let Instruction::One(_) | Instruction::Split { guard: Some(_), .. } | Instruction::Assert(_) =
+                program.instructions[label]
+            {
+                self.reads::<WATCHES>(at);
+            }
             let goes_on = match program.instructions[label] {
                 Instruction::One(set) => program.sets[set].accepts(self.text, at).map(|end| (label + 1, end)),
                 Instruction::Run { set, min, max, greed } => {
                     let set = &program.sets[set];
-                    self.run::<REMEMBERS>(set, label, at, (min, max), greed)?.map(|end| (label + 1, end))
+                    self.run::<REMEMBERS, WATCHES>(set, label, at, (min, max), greed)?.map(|end| (label + 1, end))
                 }
                 Instruction::Jump(to) => Some((to, at)),
                 Instruction::Split { second, guard: Some(set), .. }
@@ -242,7 +304,7 @@ impl<'t> Matcher<'t> {
             };
             match goes_on {
                 Some(next) => (label, at) = next,
-                None => match self.reopen::<REMEMBERS>()? {
+                None => match self.reopen::<REMEMBERS, WATCHES>()? {
                     Some(next) => (label, at) = next,
                     None => return Ok(None),
                 },
@@ -257,7 +319,7 @@ impl<'t> Matcher<'t> {
 
     /// Consumes characters of the set; returns the end, if there are enough.
     #[inline(always)]
-    fn run<const REMEMBERS: bool>(
+    fn run<const REMEMBERS: bool, const WATCHES: bool>(
         &mut self,
         set: &Set,
         label: usize,
@@ -269,6 +331,7 @@ impl<'t> Matcher<'t> {
         let (mut at, mut low, mut taken) = (start, start, 0);
         let mut failed = REMEMBERS && min == 0 && self.has_failed(label, at);
         while taken < wanted && !failed {
+            self.reads::<WATCHES>(at);
             let Some(end) = set.accepts(self.text, at) else { break };
             at = end;
             taken += 1;
@@ -293,7 +356,7 @@ impl<'t> Matcher<'t> {
 
     /// Backtracks to the last pending alternative; returns where to continue.
     #[inline(always)]
-    fn reopen<const REMEMBERS: bool>(&mut self) -> Result<Option<(usize, usize)>, Exhausted> {
+    fn reopen<const REMEMBERS: bool, const WATCHES: bool>(&mut self) -> Result<Option<(usize, usize)>, Exhausted> {
         while let Some(open) = self.open.pop() {
             match open {
                 Backtrack::Branch { label, at } => return Ok(Some((label as usize, at))),
@@ -312,6 +375,7 @@ impl<'t> Matcher<'t> {
                 Backtrack::Grow { label, taken, at } => {
                     self.spend(1)?;
                     let Instruction::Run { set, max, .. } = self.program.instructions[label as usize] else { continue };
+                    self.reads::<WATCHES>(at);
                     let next = self.program.sets[set].accepts(self.text, at);
                     if let Some(at) = next.filter(|&at| !REMEMBERS || !self.has_failed(label as usize, at)) {
                         if taken + 1 < max {

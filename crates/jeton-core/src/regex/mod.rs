@@ -5,13 +5,14 @@
 //! over the whole text. Tests compare with fancy-regex, which tiktoken uses.
 //!
 //! ```text
-//! syntax         text → tree
-//! program        tree → instructions
-//! matcher        instructions × text → matches
-//! failure_cache  memoized failures of a search
-//! alternatives   alternative of a pattern that made a match
-//! adjacency      pairs of characters that no match reads
-//! to_oniguruma   tree → regex for HF tokenizers
+//! syntax          text → tree
+//! program         tree → instructions
+//! matcher         instructions × text → matches
+//! failure_cache   memoized failures of a search
+//! alternatives    alternative of a pattern that made a match
+//! adjacency       pairs of characters that no match reads
+//! to_oniguruma    tree → regex for HF tokenizers
+//! from_oniguruma  regex of HF tokenizers → text in our dialect
 //!
 //! character_classes  the classes of characters that patterns tell apart
 //! automaton          tree → deterministic automaton over these classes
@@ -22,6 +23,7 @@ mod alternatives;
 mod automaton;
 mod character_classes;
 mod failure_cache;
+mod from_oniguruma;
 mod matcher;
 mod program;
 mod syntax;
@@ -37,7 +39,7 @@ pub(crate) use character_classes::{CharacterClasses, MIXED};
 #[cfg(test)]
 pub(crate) use matcher::cost;
 use matcher::Exhausted;
-pub(crate) use matcher::Matcher;
+pub(crate) use matcher::{Decided, Matcher};
 use program::Program;
 use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
@@ -72,6 +74,19 @@ pub(crate) fn automata(patterns: &[&str]) -> Result<(CharacterClasses, Vec<Autom
     let partition = Partition::new(&sets).ok_or("it has too many classes of characters")?;
     let automata = trees.iter().map(|tree| Automaton::new(tree, &partition)).collect::<Result<Vec<_>, _>>()?;
     Ok((partition.classes, automata))
+}
+
+/// Returns a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) in our dialect, with the same meaning.
+///
+/// # Errors
+/// Name of the unsupported construct.
+pub(crate) fn in_our_dialect(regex: &str) -> Result<String, String> {
+    let same = to_oniguruma(regex).is_ok_and(|text| text == regex);
+    if same {
+        Ok(regex.to_owned())
+    } else {
+        from_oniguruma::read(regex)
+    }
 }
 
 /// A compiled regex.
@@ -116,13 +131,25 @@ impl Regex {
 
     /// The first match that is not empty and starts at `start` or later.
     pub(crate) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> crate::error::Result<Option<(usize, usize)>> {
-        matcher.find(start).map_err(|exhausted| {
-            let why = match exhausted {
-                Exhausted::Steps => "backtracks so much that its budget of 1,000 steps per byte is spent",
-                Exhausted::Alternatives => "repeats a group so often that too many alternatives stay open",
-            };
-            let hint = "make its repeats possessive (`a++`) or its lookarounds shorter";
-            Error::text(format!("the pattern `{}` {why}; {hint}", self.text), start)
-        })
+        matcher.find(start).map_err(|exhausted| self.exhausted(exhausted, start))
+    }
+
+    /// [`Regex::find`] in text that continues: stops where the characters after it could change the match.
+    pub(crate) fn find_decided(&self, matcher: &mut Matcher<'_>, start: usize) -> crate::error::Result<Decided> {
+        matcher.find_decided(start).map_err(|exhausted| self.exhausted(exhausted, start))
+    }
+
+    /// Returns the maximum number of characters before a position that decide whether a match starts there.
+    pub(crate) fn reach_back(&self) -> usize {
+        self.program.reach_back()
+    }
+
+    fn exhausted(&self, exhausted: Exhausted, start: usize) -> Error {
+        let why = match exhausted {
+            Exhausted::Steps => "backtracks so much that its budget of 1,000 steps per byte is spent",
+            Exhausted::Alternatives => "repeats a group so often that too many alternatives stay open",
+        };
+        let hint = "make its repeats possessive (`a++`) or its lookarounds shorter";
+        Error::text(format!("the pattern `{}` {why}; {hint}", self.text), start)
     }
 }

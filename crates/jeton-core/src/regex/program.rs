@@ -111,6 +111,17 @@ pub(super) struct Program {
     pub(super) looks_back: bool,
 }
 
+impl Program {
+    /// Returns the maximum number of characters before a position that decide whether a match starts there.
+    pub(super) fn reach_back(&self) -> usize {
+        let back = |instruction: &Instruction| match instruction {
+            Instruction::Back(characters) => *characters,
+            _ => 0,
+        };
+        self.instructions.iter().map(back).fold(1, usize::saturating_add) // one for a line start or word boundary
+    }
+}
+
 /// A split, or a run of variable length: each loop contains one.
 #[derive(Debug)]
 pub(super) struct Choice {

@@ -9,6 +9,7 @@
 //! [`crate::decode`].
 
 use super::pieces::{PieceKind, PieceTable};
+use crate::error::Result;
 use crate::tokenizer::Tokenizer;
 
 const SPACE: &str = "\u{2581}";
@@ -25,15 +26,20 @@ pub struct DecodedPiece {
 /// Decoded text. It is valid UTF-8 if all pieces are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DecodedText {
-    /// The text.
+    /// The text of the pieces, in which they have ranges.
     pub text: Vec<u8>,
+    /// What a denormalizer makes of the text.
+    pub denormalized: Option<Vec<u8>>,
     /// The pieces, in order.
     pub pieces: Vec<DecodedPiece>,
 }
 
 impl PieceTable {
     /// Decodes pieces, each as its id and its text.
-    pub fn decode<'p>(&self, tok: &Tokenizer, pieces: impl Iterator<Item = (u32, &'p [u8])>) -> DecodedText {
+    ///
+    /// # Errors
+    /// [`crate::error::Error::config`] for denormalized text over the limit.
+    pub fn decode<'p>(&self, tok: &Tokenizer, pieces: impl Iterator<Item = (u32, &'p [u8])>) -> Result<DecodedText> {
         let mut done = DecodedText::default();
         let mut run = Vec::new(); // bytes of the current byte pieces
         let (mut at_start, mut took_one) = (self.takes_space, false);
@@ -62,22 +68,35 @@ impl PieceTable {
             done.pieces.push(DecodedPiece { id, range: (start, done.text.len()) });
         }
         done.end_run(&mut run);
-        done
+        done.denormalized =
+            self.denormalizer.as_ref().map(|denormalizer| denormalizer.whole(&done.text)).transpose()?;
+        Ok(done)
     }
 
     /// Decodes pieces by their text.
-    pub fn decode_pieces(&self, tok: &Tokenizer, pieces: &[&[u8]]) -> DecodedText {
+    ///
+    /// # Errors
+    /// As [`PieceTable::decode`].
+    pub fn decode_pieces(&self, tok: &Tokenizer, pieces: &[&[u8]]) -> Result<DecodedText> {
         self.decode(tok, pieces.iter().map(|&piece| (self.id(tok, piece), piece)))
     }
 
     /// Decodes ids of the vocabulary. As in SentencePiece, a piece is looked up by its text again.
-    pub fn decode_ids(&self, tok: &Tokenizer, ids: &[u32]) -> DecodedText {
+    ///
+    /// # Errors
+    /// As [`PieceTable::decode`].
+    pub fn decode_ids(&self, tok: &Tokenizer, ids: &[u32]) -> Result<DecodedText> {
         let text = |&id: &u32| tok.vocab().content(id);
         self.decode(tok, ids.iter().map(text).map(|piece| (self.id(tok, piece), piece)))
     }
 }
 
 impl DecodedText {
+    /// Returns the decoded text.
+    pub fn whole(&self) -> &[u8] {
+        self.denormalized.as_deref().unwrap_or(&self.text)
+    }
+
     /// Writes the bytes of the last byte pieces.
     fn end_run(&mut self, run: &mut Vec<u8>) {
         let mut piece = self.pieces.len() - run.len();

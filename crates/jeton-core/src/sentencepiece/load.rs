@@ -14,15 +14,11 @@ use crate::vocab::{Kind, Vocab};
 /// Builds the tokenizer of a model file.
 ///
 /// # Errors
-/// [`Error::format`] for what SentencePiece does not load; [`Error::unsupported`] for a denormalizer.
+/// [`Error::format`] for what SentencePiece does not load.
 pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     let (model, charsmap) = read_with_charsmap(file)?;
     check(&model)?;
     let facts = model.facts.clone();
-    if facts.denormalizes {
-        let message = "a denormalizer (denormalizer_spec) is not supported";
-        return Err(Error::unsupported("denormalizer_spec", message));
-    }
     let layout::Arranged { entries, scores, .. } = layout::arrange(model, None)?;
     let is_unk = |kind: Kind, content: &[u8]| kind == Kind::Special && content == facts.unk.as_bytes();
     let unk = entries.iter().find(|entry| is_unk(entry.1, entry.2)).map(|entry| entry.0);
@@ -83,6 +79,7 @@ fn options(facts: &Facts, unk: Option<u32>) -> Value {
             "treat_whitespace_as_suffix": facts.treat_whitespace_as_suffix,
             "unk_surface": facts.unk_surface,
             "unk": unk,
+            "denormalizer": facts.denormalizer,
         }],
     })
 }

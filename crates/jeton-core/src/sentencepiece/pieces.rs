@@ -6,10 +6,12 @@
 use std::sync::atomic::AtomicBool;
 
 use hashbrown::HashMap;
+use serde_json::{json, Value};
 
 use crate::error::{Error, Result};
 use crate::format::sentencepiece::{byte_of, Facts};
 use crate::model::Model;
+use crate::normalize::Denormalizer;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Kind;
 
@@ -38,6 +40,7 @@ pub struct PieceTable {
     pub(super) takes_space: bool, // decoding removes a `▁` at the start
     pub(super) takes_many: bool,  // decoding removes white space of all first pieces
     pub(super) byte_fallback: bool,
+    pub(super) denormalizer: Option<Denormalizer>,
     pub(super) words: bool,             // an unknown piece is a word, not a character
     pub(super) saw_unknown: AtomicBool, // the last text had an unknown piece
     listed: HashMap<Box<[u8]>, u32>,    // control, unknown, byte and user-defined pieces
@@ -48,7 +51,7 @@ impl PieceTable {
     /// Reads the pieces of a tokenizer that was made of a model with these options.
     ///
     /// # Errors
-    /// [`Error::config`] for a tokenizer without the unknown piece.
+    /// [`Error::config`] for a tokenizer without the unknown piece; [`Error::format`] for an invalid denormalizer.
     pub fn new(tok: &Tokenizer, facts: &Facts) -> Result<Self> {
         let unk = tok.model().unk().ok_or_else(|| Error::config("the model has no unknown piece"))?;
         let (mut listed, mut begins) = (HashMap::new(), Box::new([false; 256]));
@@ -64,6 +67,10 @@ impl PieceTable {
             takes_space: facts.add_dummy_prefix || facts.remove_extra_whitespaces,
             takes_many: facts.remove_extra_whitespaces,
             byte_fallback: facts.byte_fallback,
+            denormalizer: match json!(facts.denormalizer) {
+                Value::Null => None,
+                part => Some(Denormalizer::from_value(&part)?),
+            },
             words: matches!(tok.model(), Model::Words(_)),
             saw_unknown: AtomicBool::new(false),
             listed,

@@ -54,7 +54,7 @@ pub fn nbest_message<'v>(text: &[u8], best: &[EncodedText], content: impl Fn(u32
 /// Returns the message of a decoded text, whose pieces have these texts.
 pub fn decoded_message<'p>(decoded: &DecodedText, pieces: impl Iterator<Item = &'p [u8]>) -> Vec<u8> {
     let (mut out, mut buffer) = (Vec::new(), Vec::new());
-    put(1, Value::Bytes(&decoded.text), &mut out);
+    put(1, Value::Bytes(decoded.whole()), &mut out);
     for (piece, spelled) in decoded.pieces.iter().zip(pieces) {
         let (start, end) = piece.range;
         let surface = Some(&decoded.text[start..end]);

@@ -148,7 +148,9 @@ impl<S: Sequences> LaidOut<S> {
             pages.check();
             ids.clear();
             match source {
-                SequenceSource::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
+                SequenceSource::Alphabet(alphabet) => {
+                    alphabet.symbols(pretoken, &mut ids, None)?;
+                }
                 SequenceSource::Tokens(known) => known.encode(pretoken, &mut ids)?,
                 SequenceSource::Bytes(bytes) => ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)])),
             }

@@ -34,6 +34,7 @@ pub fn advise<T>(memory: &mut [MaybeUninit<T>]) {
 
 /// Memory range for another thread to prefault.
 #[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux prefaults"))]
 pub struct PrefaultRange {
     start: NonNull<u8>,
     len: usize,

@@ -11,6 +11,7 @@ pub mod hash;
 pub mod huge_pages;
 pub mod pair_effect;
 pub mod pattern_set;
+pub(crate) mod process;
 pub(crate) mod property_table;
 pub mod scripts;
 pub(crate) mod short_key;

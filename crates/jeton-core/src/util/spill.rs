@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::util::huge_pages;
+use crate::util::{huge_pages, process};
 
 /// Smallest vector that moves to a file, in bytes.
 const LARGE: usize = 1 << 20;
@@ -164,7 +164,7 @@ impl Shared {
     /// Locks the registry of mapped vectors; `None` in a child process that was forked from the one that created
     /// the limit: another thread may have held the lock at the fork, and it would never be released.
     fn registry(&self) -> Option<MutexGuard<'_, Registry>> {
-        (std::process::id() == self.process).then(|| self.registry.lock().unwrap_or_else(PoisonError::into_inner))
+        (process::id() == self.process).then(|| self.registry.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn add(&self, mapping: &Arc<dyn Mapping>, is_pinned: bool) {
@@ -259,7 +259,7 @@ impl MemoryLimit {
         let shared = Shared {
             limit,
             storage,
-            process: std::process::id(),
+            process: process::id(),
             own_before: own,
             mapped_before: AtomicUsize::new(mapped),
             in_memory: AtomicUsize::new(0),

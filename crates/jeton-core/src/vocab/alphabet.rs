@@ -194,7 +194,7 @@ impl Alphabet {
         self
     }
 
-    /// Removes unknown characters, so that their neighbors become adjacent (training with Hugging Face's alphabet limit).
+    /// Removes unknown characters, so that their neighbors become adjacent: as Hugging Face's BPE without an unknown token.
     pub fn dropping_unknown(mut self, dropped: bool) -> Self {
         self.unknown.dropped = dropped;
         self
@@ -342,11 +342,12 @@ impl Alphabet {
         }
     }
 
-    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`.
+    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the offset after
+    /// the last one: unknown characters that are removed have no offsets, as in HF, if `starts` are requested.
     ///
     /// # Errors
     /// [`Error::text`] for a unit without an id and without a substitute.
-    pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: Option<&mut Vec<usize>>) -> Result<()> {
+    pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: Option<&mut Vec<usize>>) -> Result<usize> {
         let plain = !self.unknown.fused && self.unknown.bytes.is_none() && self.prefix.is_none();
         if !plain || starts.is_some() {
             return self.symbols_and_starts(pretoken, out, starts.unwrap_or(&mut Vec::new()));
@@ -358,10 +359,11 @@ impl Alphabet {
                 None => return Err(self.unknown(symbol, at)),
             }
             Ok(())
-        })
+        })?;
+        Ok(pretoken.len())
     }
 
-    fn symbols_and_starts(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: &mut Vec<usize>) -> Result<()> {
+    fn symbols_and_starts(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: &mut Vec<usize>) -> Result<usize> {
         let mut at = 0;
         let mut push = |id, len: usize| {
             out.push(id);
@@ -403,7 +405,7 @@ impl Alphabet {
         if let Some((unk, len)) = run {
             push(unk, len);
         }
-        Ok(())
+        Ok(if self.unknown.dropped { at } else { pretoken.len() })
     }
 
     fn id_inside(&self, symbol: Symbol) -> Option<u32> {

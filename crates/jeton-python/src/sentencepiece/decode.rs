@@ -3,7 +3,7 @@
 use jeton_core::parallel;
 use jeton_core::sentencepiece::{decoded_message, DecodedText};
 use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -60,7 +60,7 @@ impl PieceModel {
         let texts = objects.iter().map(convert::item).collect::<PyResult<Vec<_>>>()?;
         let is_bytes = matches!(texts.first(), Some(Text::Bytes(_)));
         let pieces: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
-        let done = py.detach(|| self.pieces.decode_pieces(self.tok(), &pieces));
+        let done = py.detach(|| self.pieces.decode_pieces(self.tok(), &pieces)).map_err(raised)?;
         self.decoded(py, done, pieces.iter().copied(), as_input(Output::of(output)?, is_bytes))
     }
 
@@ -77,7 +77,7 @@ impl PieceModel {
         let texts = texts.collect::<PyResult<Vec<_>>>()?;
         let is_bytes = matches!(texts.iter().flatten().next(), Some(Text::Bytes(_)));
         let pieces: Vec<Vec<&[u8]>> = texts.iter().map(|row| row.iter().map(Text::bytes).collect()).collect();
-        let job = |index: usize, _: KeepGoing<'_>| Ok(self.pieces.decode_pieces(self.tok(), &pieces[index]));
+        let job = |index: usize, _: KeepGoing<'_>| self.pieces.decode_pieces(self.tok(), &pieces[index]);
         let decode = |watch: KeepGoingMut<'_>| {
             parallel::jobs(pieces.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>, _>>()
         };
@@ -106,7 +106,7 @@ impl PieceModel {
             let done = if ids.len() < SHORT { decode() } else { py.detach(decode) };
             return text_object(py, done.map_err(raised)?.as_bytes(), output == Output::BytePieces);
         }
-        let done = py.detach(|| self.pieces.decode_ids(self.tok(), ids));
+        let done = py.detach(|| self.pieces.decode_ids(self.tok(), ids)).map_err(raised)?;
         self.decoded(py, done, ids.iter().map(|&id| self.tok().vocab().content(id)), output)
     }
 
@@ -119,19 +119,25 @@ impl PieceModel {
         output: Output,
     ) -> PyResult<Bound<'py, PyAny>> {
         match output {
-            Output::Pieces => text_object(py, &done.text, false),
-            Output::BytePieces => text_object(py, &done.text, true),
+            Output::Pieces => text_object(py, done.whole(), false),
+            Output::BytePieces => text_object(py, done.whole(), true),
             Output::Message => Ok(PyBytes::new(py, &decoded_message(&done, pieces)).into_any()),
             Output::Mapping | Output::ByteMapping => {
                 let as_bytes = output == Output::ByteMapping;
                 let spelled = pieces.map(|piece| text_object(py, piece, as_bytes)).collect::<PyResult<Vec<_>>>()?;
                 let ids: Vec<u32> = done.pieces.iter().map(|piece| piece.id).collect();
                 let mapping = PyDict::new(py);
-                mapping.set_item("text", text_object(py, &done.text, as_bytes)?)?;
+                mapping.set_item("text", text_object(py, done.whole(), as_bytes)?)?;
                 mapping.set_item("ids", ids)?;
                 mapping.set_item("pieces", spelled)?;
+                // As in SentencePiece, offsets of the text before the denormalizer, counted in the text after it.
                 let ranges = done.pieces.iter().map(|piece| piece.range);
-                mapping.set_item("offsets", offsets(&done.text, ranges, as_bytes))?;
+                if !as_bytes && ranges.clone().any(|(_, end)| end > done.whole().len()) {
+                    return Err(PyValueError::new_err(
+                        "a denormalizer made the text shorter than offsets of its pieces",
+                    ));
+                }
+                mapping.set_item("offsets", offsets(done.whole(), ranges, as_bytes))?;
                 Ok(mapping.into_any())
             }
             _ => Err(PyTypeError::new_err("ids and arrays are no form of decoded text")),

@@ -94,6 +94,7 @@ def audit(
             "model": type(tok.definition.model).__name__,
             "entries": len(tok),
             "ids": tok.vocab_size,
+            "fingerprint": tok.fingerprint,
             "fates": dict(zip(FATES, fates, strict=True)),
         },
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...drawing.display_width import wrapped
 from ...drawing.page import to_page
+from ...drawing.theme import REPORT_CSS
 from ...util.messages import translate
 from .finding import SEVERITIES, Finding
 
@@ -16,24 +17,17 @@ __all__ = ["Audit"]
 
 WIDTH = 100
 
-# Colors of both schemes with a contrast of at least 4.5 : 1. The severity is also a word, for readers without colors.
-_CSS = """
-.jeton-audit{font:15px/1.5 system-ui,sans-serif;max-width:62rem;color-scheme:light dark;
- --ink:light-dark(#1b1b1b,#e6e6e6);--soft:light-dark(#595959,#a8a8a8);--line:light-dark(#d0d0d0,#444);color:var(--ink)}
-.jeton-audit h1{font-size:1.4rem;margin:0 0 .2rem}
-.jeton-audit p{margin:.2rem 0}
-.jeton-audit .soft{color:var(--soft)}
-.jeton-audit .heading{white-space:pre-wrap}
-.jeton-audit section{border-top:1px solid var(--line);padding:.6rem 0}
-.jeton-audit h2{font-size:1rem;margin:0}
-.jeton-audit .severity{display:inline-block;min-width:4.6rem}
-.jeton-audit .error{color:light-dark(#b00020,#ff8a80)}
-.jeton-audit .warning{color:light-dark(#8a5300,#ffb74d)}
-.jeton-audit .note{color:light-dark(#1a5fb4,#90caf9)}
-.jeton-audit table{border-collapse:collapse;font:13px/1.5 ui-monospace,monospace}
-.jeton-audit td{padding:0 1rem 0 0;vertical-align:top;overflow-wrap:anywhere}
-.jeton-audit summary{cursor:pointer}
+_CSS = (
+    REPORT_CSS
+    + """
+.jeton-report .columns{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace}
+.jeton-report .severity{display:inline-block;min-width:4.6rem}
+.jeton-report .error{color:var(--bad)}
+.jeton-report .warning{color:var(--warn)}
+.jeton-report .note{color:var(--note)}
+.jeton-report table{font:13px/1.5 ui-monospace,monospace}
 """
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,7 +38,7 @@ class Audit:
         findings: one for each rule that found something.
         passed: names of the rules that found nothing.
         skipped: rule → reason why it was not checked.
-        facts: number of entries, type of the model, and number of ids by their fate.
+        facts: number of entries, type of the model, number of ids by their fate, and the tokenizer's fingerprint.
 
     Examples:
         >>> import jeton
@@ -123,12 +117,17 @@ def _text(audit: Audit) -> str:
 
 
 def _fragment(audit: Audit) -> str:
-    parts = [f"<h1>{translate('Audit')}</h1><p class='soft heading'>{html.escape(audit.heading())}</p>"]
+    heading = audit.heading()
+    columns = " columns" if "\n" in heading else ""
+    parts = [f'<h1>{translate("Audit")}</h1><p class="soft{columns}">{html.escape(heading)}</p>']
+    if fingerprint := audit.facts.get("fingerprint"):
+        words = translate("tokenizer {fingerprint}", fingerprint=fingerprint)
+        parts.append(f"<p class=soft><code>{html.escape(words)}</code></p>")
     parts += map(_section, audit.findings)
     if audit.passed:
         parts.append(f"<section><p class=soft>{html.escape(_passed(audit))}</p></section>")
     skipped = "".join(f"<p class=soft>{html.escape(words)}</p>" for words in _skipped(audit))
-    return f'<div class="jeton-audit"><style>{_CSS}</style>{"".join(parts)}<section>{skipped}</section></div>'
+    return f'<div class="jeton-report"><style>{_CSS}</style>{"".join(parts)}<section>{skipped}</section></div>'
 
 
 def _section(each: Finding) -> str:

@@ -32,7 +32,8 @@ class TemplateCheck(Audit):
         findings, passed, skipped: as of `Audit`.
         facts: what the rules found out: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
             ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, ``markers`` (whether it has
-            ``{% generation %}``), and ``variables``, those that the template reads.
+            ``{% generation %}``), ``variables``, those that the template reads, and ``fingerprint``, the
+            tokenizer's or None.
 
     Examples:
         >>> import jeton
@@ -83,6 +84,7 @@ def chat_check(
     checked = Template(tok, template, dict(variables or {}))
     found, skipped, facts = check(checked)
     given = {"messages", "tools", "add_generation_prompt", *(f"{role}_token" for role in ROLES)}
+    facts["fingerprint"] = None if tok is None else tok.fingerprint
     facts["variables"] = sorted(variables_of(checked.source()) - given)
     findings = sorted(
         (each for each in found.values() if each is not None), key=lambda each: SEVERITIES.index(each.severity)

@@ -174,7 +174,7 @@ class Changes:
     def _of_added_tokens(self) -> Iterable[Change]:
         ours, theirs = (side.added for side in self._sides)
         common = [id for id in ours if id in theirs and ours[id].content == theirs[id].content]
-        for flag in ("special", *FLAGS):
+        for flag in ("special", *FLAGS, "ascii_space"):
             if ids := tuple(id for id in common if getattr(ours[id], flag) != getattr(theirs[id], flag)):
                 yield Change("added_token_flags", wording.of_flag(flag, ids, ours, theirs), ("flag", flag, ids))
         if ids := tuple(id for id in theirs if id not in common):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...drawing.display_width import aligned, wrapped
 from ...drawing.page import to_page
+from ...drawing.theme import REPORT_CSS
 from ...util.messages import counted, translate
 from .causes import Cause
 from .wording import quoted
@@ -19,20 +20,7 @@ MAX_IDS = 16
 MAX_UNPROVEN = 4
 MAX_CAUSES = 8
 
-_CSS = """
-.jeton-doctor{font:15px/1.5 system-ui,sans-serif;max-width:62rem;color-scheme:light dark;
- --ink:light-dark(#1b1b1b,#e6e6e6);--soft:light-dark(#595959,#a8a8a8);--line:light-dark(#d0d0d0,#444);color:var(--ink)}
-.jeton-doctor h1{font-size:1.4rem;margin:0 0 .2rem}
-.jeton-doctor h2{font-size:1rem;margin:0}
-.jeton-doctor p{margin:.2rem 0}
-.jeton-doctor .soft{color:var(--soft)}
-.jeton-doctor section{border-top:1px solid var(--line);padding:.6rem 0}
-.jeton-doctor .differs{color:light-dark(#b00020,#ff8a80)}
-.jeton-doctor table{border-collapse:collapse;margin:.4rem 0}
-.jeton-doctor th{text-align:left;font-weight:600}
-.jeton-doctor td,.jeton-doctor th{padding:0 1rem 0 0;vertical-align:top;overflow-wrap:anywhere}
-.jeton-doctor code{font:13px/1.5 ui-monospace,monospace}
-"""
+_CSS = REPORT_CSS + ".jeton-report .differs{color:var(--bad)}"
 
 
 @dataclass(frozen=True)
@@ -270,4 +258,4 @@ def _fragment(found: Diagnosis) -> str:
         )
     more = "".join(f"<p class=soft>{html.escape(words)}</p>" for words in (*_unchecked(found), *found.lock_lines()))
     parts.append(f"<section>{more}</section>" if more else "")
-    return f'<div class="jeton-doctor"><style>{_CSS}</style>{"".join(parts)}</div>'
+    return f'<div class="jeton-report"><style>{_CSS}</style>{"".join(parts)}</div>'

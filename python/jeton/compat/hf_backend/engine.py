@@ -61,7 +61,8 @@ class Engine:
     def _shares_spaces(self) -> bool:
         """True if two added tokens may claim one white space: Hugging Face gives it to both, Jeton to one."""
         tokens = self.tok.added_tokens.values()
-        return any(token.lstrip for token in tokens) and any(token.rstrip for token in tokens)
+        takes_left = any(token.lstrip or token.content[0].isspace() for token in tokens)
+        return takes_left and any(token.rstrip for token in tokens)
 
     def encode_one(
         self, text: str, pair: str | None = None, *, add_special_tokens: bool = True, splits_special: bool = False

@@ -29,10 +29,12 @@ class Options(NamedTuple):
     Attributes:
         trainer: of `TrainerSpec`.
         normalizer: of `NormalizerSpec`.
+        denormalizer: likewise, of decoded text; empty if there is none.
     """
 
     trainer: dict[str, Any]
     normalizer: dict[str, Any]
+    denormalizer: dict[str, Any]
 
 
 def of_line(line: str) -> dict[str, str]:
@@ -58,14 +60,14 @@ def of_keywords(given: Mapping[str, Any]) -> Options:
 
     Examples:
         >>> of_keywords({"vocab_size": "1000", "split_digits": True, "normalization_rule_name": "nfkc"})
-        Options(trainer={'vocab_size': 1000, 'split_digits': True}, normalizer={'name': 'nfkc'})
+        Options(trainer={'vocab_size': 1000, 'split_digits': True}, normalizer={'name': 'nfkc'}, denormalizer={})
     """
-    options = Options({}, {})
+    options = Options({}, {}, {})
     for name, value in given.items():
         if name == "normalization_rule_name":
             options.normalizer["name"] = str(value)
         elif name == "denormalization_rule_tsv":
-            raise ConfigError("denormalization_rule_tsv is not supported", option=name)
+            options.denormalizer["normalization_rule_tsv"] = str(value)
         elif name == "minloglevel":
             _number(name, str(value), "int32")
         elif name in _TRAINER:

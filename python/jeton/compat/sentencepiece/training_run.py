@@ -20,7 +20,7 @@ from ...training import train
 from ...training.presets import SentencePiece, SentencePieceUnigram
 from ...util.atomic import write_atomically
 from . import specs
-from .normalizer import component, populated
+from .normalizer import FLAGS, component, populated
 from .sentences import lines_of, of_iterator, pretokenized
 from .trainer_options import MODEL_TYPES, Options, of_keywords, refuse_unsupported
 from .trainer_presets import BOUNDARY, Adapted, WordModel
@@ -68,6 +68,8 @@ class _Run:
         self._check(has_writer)
         refuse_unsupported(options.trainer)
         self._normalizer = populated(options.normalizer)
+        flags = dict.fromkeys(FLAGS, False)  # the rules of decoded text alone
+        self._denormalizer = populated(options.denormalizer | flags) if options.denormalizer else {}
         if not self._normalizer.get("escape_whitespaces", True):
             raise RuntimeError("escape_whitespaces=False: normalized texts must not have spaces")
         suffix = self._all["treat_whitespace_as_suffix"]
@@ -123,7 +125,10 @@ class _Run:
         if not self._all["hard_vocab_limit"] or self._type == "char" or self._all["use_all_vocab"]:
             trainer["vocab_size"] = tok.vocab_size
         return _core.with_sentencepiece_specs(
-            written, specs.serialize(_NUMBERED, trainer), specs.serialize(specs.NORMALIZER, self._normalizer)
+            written,
+            specs.serialize(_NUMBERED, trainer),
+            specs.serialize(specs.NORMALIZER, self._normalizer),
+            specs.serialize(specs.NORMALIZER, self._denormalizer),
         )
 
     def _boundaries(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
-from ...chat import PRESETS, Chat, templates
+from ...chat import PRESETS, Chat, presets_for, templates
 from ...errors import ChatTemplateError, ConfigError
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
@@ -43,7 +43,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     choices = _choices(tok)
     chosen = next((choice for choice in choices if choice["id"] == wanted), None)
     if chosen is None:  # not given, or a template of another tokenizer
-        chosen = next((choice for choice in choices if not choice["missing"]), choices[0])
+        chosen = _best(tok, choices)
     if missing := chosen["missing"]:
         tok = tok.add_tokens(missing)
     special = request_fields.flag(request, "special")
@@ -95,6 +95,14 @@ def _messages(request: Mapping[str, Any]) -> list[Any]:
     if length > MAX_CHARS:
         raise ConfigError(f"{length:,} characters: the page shows chats of {MAX_CHARS:,} at most", option="messages")
     return messages
+
+
+def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the tokenizer's own template, else the preset that fits it best, else the first one."""
+    if templates(tok.definition.chat_template):
+        return choices[0]
+    best = next(iter(presets_for(tok)), None)
+    return next((each for each in choices if each["id"] == best), choices[0])
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 from ...drawing import draw
 from ..catalog import Catalog
 from . import request_fields
+from .merge_number import first_rank
 
 __all__ = ["answer"]
 
@@ -30,6 +31,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         "spelling": tok.id_to_token(id),
         "special": id in special,
         "rank": next((node.rank for node in tree.nodes[-1:] if node.id == id), None),
+        "first_rank": first_rank(tok),
         "tree": tree.to_json(),
         "look": draw([(id, data)], special=special).to_json()["table"][0],
     }

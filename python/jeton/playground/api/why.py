@@ -9,6 +9,7 @@ from ...drawing import hue, visible
 from ...explanation import Explanation
 from ..catalog import Catalog
 from . import request_fields
+from .merge_number import first_rank
 
 __all__ = ["MAX_CHARS", "answer"]
 
@@ -29,12 +30,16 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     explained = text[:MAX_CHARS]
     explanation = tok.explain(explained, special="all" if request_fields.flag(request, "special") else "none")
     facts = explanation.to_json()
+    model = tok.definition.model
     for pretoken, dictionary in zip(explanation.pretokens, facts["pretokens"], strict=True):
         dictionary["shown"] = visible(pretoken.text)
         dictionary["hex"] = pretoken.text.hex()
     return {
         **facts,
-        "kind": tok.definition.model.type,
+        "kind": model.type,
+        "first_rank": first_rank(tok),
+        "byte_fallback": bool(getattr(model, "byte_fallback", False)),
+        "continuing_prefix": getattr(model, "continuing_subword_prefix", None) or "",
         "names": _names(explanation),
         "explained_chars": len(explained),
         "num_chars": len(text),

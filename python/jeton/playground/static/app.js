@@ -12,6 +12,7 @@
 // app.state                     the state in the address: view, tokenizer, text, special, template, and keys of views
 //                               (any JSON; setting a key to undefined removes it). Read-only; change it with `set`.
 //                               A view's own keys are listed in `views/index.js`.
+// app.sample                    the text of a page that is opened without an address of its own
 // app.set(changes)              changes the state, the address and the open view
 // app.go(changes)               as `set`, with a new history entry that the Back button undoes
 // app.ask(path, body, options)  calls an API endpoint; throws a JetonError with a message for the user. If the server
@@ -59,6 +60,7 @@ const { state, set, go, read, address } = makeState({ onChange: () => show(), on
 
 const app = {
   state,
+  sample: SAMPLE,
   set,
   go,
   ask: askAndRefresh,

@@ -1,4 +1,4 @@
-// Card of one token: display form, id, bytes, spelling, rank, and merge tree.
+// Card of one token: display form, id, bytes, spelling, merge number, and merge tree.
 
 import { failure, h, number } from "./dom.js";
 import { say } from "./language.js";
@@ -46,10 +46,10 @@ async function fill(app, face, body, tokenizer, id, look) {
     ...row("id", String(facts.id)),
     ...row(say("bytes"), h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || say("none"))),
     ...row(say("spelling"), h("code", {}, facts.spelling)),
-    ...(facts.rank === null ? [] : row("rank", number(facts.rank))),
+    ...(facts.rank === null ? [] : row(say("merge number"), number(facts.rank - facts.first_rank + 1))),
     ...(facts.special ? row(say("kind"), say("special token")) : []),
   ];
-  body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));
+  body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree, facts.first_rank));
 }
 
 /** Clears the cache, after a restart of the server. */

@@ -181,7 +181,9 @@ function blockFiller(drawing, as, mark) {
     const key = lang ? lang + look : look;
     let first = made.get(key);
     if (!first) made.set(key, (first = template(table[look], look, as, place, lang)));
-    return first.cloneNode(true);
+    const element = first.cloneNode(true);
+    if (before) continueSlice(element, table[look], drawing, index);
+    return element;
   };
   const element = (index) => {
     const made = cloned(index);
@@ -279,12 +281,30 @@ function advance(character) {
  * character itself is copied with the token in which it begins.
  */
 function slice([, shown, text, side, [character, first, end, size]]) {
-  const box = h("span", { class: "of", data: { s: character } });
-  for (const [name, value] of [["--w", `${advance(character)}em`], ["--first", first], ["--end", end], ["--size", size]]) box.style.setProperty(name, value);
-  const bytes = shown.slice(first ? 1 : character.length + 2, -1);
+  const box = h("span", { class: "of" });
+  for (const [name, value] of [["--first", first], ["--end", end], ["--size", size]]) box.style.setProperty(name, value);
+  const sign = h("i", { class: `slice ${side}${end < size ? " on" : ""}` }, box, text ? h("span", { class: "raw" }, text) : null);
+  if (!first) fillSlice(sign, character, shown.slice(character.length + 2, -1), first, end, size);
+  return sign;
+}
+
+/** Sets the character of a slice, whose element may be a clone. */
+function fillSlice(sign, character, bytes, first, end, size) {
+  const box = sign.firstChild;
+  box.dataset.s = character;
+  box.style.setProperty("--w", `${advance(character)}em`);
   const values = { bytes, first: first + 1, end, size, character };
-  const title = end - first === 1 ? say("{bytes}: byte {end} of the {size} of {character}", values) : say("{bytes}: bytes {first} to {end} of the {size} of {character}", values);
-  return h("i", { class: `slice ${side}${end < size ? " on" : ""}`, title }, box, text ? h("span", { class: "raw" }, text) : null);
+  sign.title = end - first === 1 ? say("{bytes}: byte {end} of the {size} of {character}", values) : say("{bytes}: bytes {first} to {end} of the {size} of {character}", values);
+}
+
+/** Sets the character of a token's first slice, which began in a token before it. */
+function continueSlice(element, { parts }, { looks, table }, index) {
+  const [, shown, , , cut] = parts[0];
+  if (!cut || !cut[1]) return;
+  let at = index - 1;
+  while (at > 0 && table[looks[at]].parts.at(-1)[4]?.[1] !== 0) at--;
+  const character = table[looks[at]].parts.at(-1)[4]?.[0];
+  if (character) fillSlice(element.querySelector(".slice"), character, shown.slice(1, -1), ...cut.slice(1));
 }
 
 const gap = (parts) => h("s", { class: "gap", title: say("not covered by any token") }, ...partNodes(parts));

@@ -122,7 +122,8 @@ export function makeState({ onChange, onLost, onUnkept }) {
       else given[name] = value;
     }
     if (mine !== reading) return;
-    replace(given, tokenizer, Object.keys(given).every((name) => name === "lang") && !missing.length ? sample : "");
+    const isFresh = location.hash.length < 2 || Object.keys(given).join() === "lang";
+    replace(given, tokenizer, isFresh ? sample : "");
     onChange();
     if (missing.length) onLost(missing);
   }
@@ -150,7 +151,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     save();
     await writing;
     const { fragment, left } = await toFragment(whole());
-    return { url: `${location.origin}/#${fragment}`, left };
+    return { url: `${location.href.split("#")[0]}#${fragment}`, left };
   }
 
   return { state, set, go, read, address };

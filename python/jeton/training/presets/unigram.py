@@ -30,7 +30,7 @@ from .sentencepiece import SentencePiece
 __all__ = ["SentencePieceUnigram"]
 
 _MOST_SEEDS = 1 << 23  # keeps the ids of seeds below the maximum id
-_LONGEST = 254  # the core counts the characters of a piece in 8 bits
+LONGEST = 254  # the core counts the characters of a piece in 8 bits
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class SentencePieceUnigram(SentencePiece):
                     f"{keyword(option, not value)} is not supported for Unigram: pieces begin with white space or "
                     "have none",
                 )
-        if self.max_sentencepiece_length > _LONGEST:
+        if self.max_sentencepiece_length > LONGEST:
             raise ConfigError(
-                f"{keyword('max_sentencepiece_length', self.max_sentencepiece_length)} is over {_LONGEST}, the "
+                f"{keyword('max_sentencepiece_length', self.max_sentencepiece_length)} is over {LONGEST}, the "
                 "supported maximum for Unigram",
             )
 

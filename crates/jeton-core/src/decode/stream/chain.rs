@@ -70,7 +70,7 @@ impl ChainState {
         self.read += string.len() + 1;
         let (most, start) = (most_bytes(self.read), out.len());
         let left = most.saturating_sub(*written);
-        stage.push_closed(step, string, out, start + left);
+        stage.push_closed(step, string, out, start + left)?;
         *written += out.len() - start;
         if out.len() - start > left {
             return Err(Chain::too_long(most));
@@ -84,7 +84,7 @@ impl ChainState {
         for ((stage, written), step) in self.stages.iter_mut().zip(&mut self.written).zip(&chain.steps) {
             into.clear();
             let left = most.saturating_sub(*written);
-            stage.push(step, from, into, lossy, left);
+            stage.push(step, from, into, lossy, left)?;
             if ends {
                 stage.finish(step, into, lossy, left);
             }

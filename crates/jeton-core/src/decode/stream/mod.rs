@@ -81,7 +81,7 @@ impl PlanState {
     /// Ends the text, and appends the rest of its bytes to `out`.
     fn finish(&mut self, plan: &Plan, lossy: bool, out: &mut Vec<u8>) -> Result<()> {
         match (self, plan) {
-            (Self::Sentence(state), _) => state.end_run(lossy, out),
+            (Self::Sentence(state), Plan::Sentence(sentence)) => state.finish(sentence, lossy, out)?,
             (Self::Chain(state), Plan::Steps(chain)) => state.finish(chain, lossy, out)?,
             _ => {}
         }
@@ -218,14 +218,15 @@ impl Stream {
         let lossy = self.lossy();
         self.bytes.clear();
         let skip = self.skip_special;
-        let kept = entries.filter(|&(_, kind)| !(skip && kind == Kind::Special));
+        let mut kept = entries.filter(|&(_, kind)| !(skip && kind == Kind::Special));
         match (&mut self.plan, plan) {
             (PlanState::Contents(space), Plan::Contents { reads_added }) => {
                 let alphabet = reads_added.as_ref().filter(|_| lossy);
                 kept.for_each(|(id, kind)| put(vocab, id, kind, alphabet, space, &mut self.bytes));
             }
             (PlanState::Sentence(state), Plan::Sentence(sentence)) => {
-                kept.for_each(|(id, kind)| state.put(sentence, id, kind, vocab.content(id), lossy, &mut self.bytes));
+                let bytes = &mut self.bytes;
+                kept.try_for_each(|(id, kind)| state.push(sentence, id, kind, vocab.content(id), lossy, bytes))?;
             }
             (PlanState::Chain(state), Plan::Steps(chain)) => {
                 let is_done =

@@ -1,7 +1,9 @@
-//! SentencePiece's decoder on pieces that arrive one by one.
+//! SentencePiece's decoder on pieces that arrive one by one, and its denormalizer on their text.
 
 use super::super::sentence::{byte_of, DummyPrefix, Sentence};
 use super::utf8::{Invalid, Utf8};
+use crate::error::Result;
+use crate::normalize::DenormalizerState;
 use crate::vocab::Kind;
 
 /// State of a [`Sentence`].
@@ -10,15 +12,63 @@ pub(super) struct SentenceState {
     prefix: DummyPrefix,
     has_text: bool,
     run: Utf8, // of the current run of byte pieces
+    denormalizer: Box<DenormalizerState>,
+    text: Vec<u8>, // scratch
 }
 
 impl SentenceState {
     pub fn new(sentence: &Sentence) -> Self {
-        Self { prefix: sentence.prefix(), has_text: false, run: Utf8::default() }
+        Self {
+            prefix: sentence.prefix(),
+            has_text: false,
+            run: Utf8::default(),
+            denormalizer: Box::default(),
+            text: Vec::new(),
+        }
     }
 
-    /// Appends the text of a piece that is final.
-    pub fn put(&mut self, sentence: &Sentence, id: u32, kind: Kind, content: &[u8], lossy: bool, out: &mut Vec<u8>) {
+    /// Reads a piece, and appends the text that is final.
+    ///
+    /// # Errors
+    /// As [`crate::normalize::Denormalizer::push`].
+    pub fn push(
+        &mut self,
+        sentence: &Sentence,
+        id: u32,
+        kind: Kind,
+        content: &[u8],
+        lossy: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Some(denormalizer) = &sentence.denormalizer else {
+            self.put(sentence, id, kind, content, lossy, out);
+            return Ok(());
+        };
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        self.put(sentence, id, kind, content, lossy, &mut text);
+        let done = denormalizer.push(&mut self.denormalizer, &text, out);
+        self.text = text;
+        done
+    }
+
+    /// Ends the text, and appends the rest of it.
+    ///
+    /// # Errors
+    /// As [`crate::normalize::Denormalizer::finish`].
+    pub fn finish(&mut self, sentence: &Sentence, lossy: bool, out: &mut Vec<u8>) -> Result<()> {
+        let Some(denormalizer) = &sentence.denormalizer else {
+            self.end_run(lossy, out);
+            return Ok(());
+        };
+        let mut text = Vec::new();
+        self.end_run(lossy, &mut text);
+        denormalizer.push(&mut self.denormalizer, &text, out)?;
+        denormalizer.finish(&mut self.denormalizer, out)
+    }
+
+    /// Appends the text of a piece.
+    fn put(&mut self, sentence: &Sentence, id: u32, kind: Kind, content: &[u8], lossy: bool, out: &mut Vec<u8>) {
         if let Some(byte) = byte_of(kind, content) {
             self.has_text = true;
             if lossy {
@@ -35,7 +85,7 @@ impl SentenceState {
     }
 
     /// Completes the run of byte pieces; also called after the last piece.
-    pub fn end_run(&mut self, lossy: bool, out: &mut Vec<u8>) {
+    fn end_run(&mut self, lossy: bool, out: &mut Vec<u8>) {
         if lossy {
             let _ = self.run.finish(Invalid::ReplaceBytes, |text| out.extend_from_slice(text.as_bytes()));
         }

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `Fuse`, `Join` | nothing |
 //! | `Metaspace`, `Replace` | the beginning of a pattern |
+//! | `Replace` of a regex | text from the first position where a match depends on text after it |
 //! | `Strip`, `Replace` of ` \z` | characters at the end of an open string, which may be removed |
 //! | `WordPiece` | in an open string, the beginning of the prefix or of a replacement |
 //! | `ByteLevel` | an incomplete character; after a step that joins, a string in the byte alphabet |
@@ -21,11 +22,13 @@
 //! back the whole text; no known tokenizer has them there.
 
 use super::super::pieces::StringList;
+use super::super::regex_replacer::RegexHeld;
 use super::super::steps::{ctc_piece, ByteAlphabet, DecodeStep, Replacer};
 use super::byte_run::ByteRun;
 use super::strip::Stripped;
 use super::utf8::{Invalid, Utf8};
 use super::words::Word;
+use crate::error::Result;
 
 /// State of a [`DecodeStep`].
 #[derive(Debug, Clone)]
@@ -59,6 +62,7 @@ enum StepState {
         matched: usize,
         is_empty: bool,
     },
+    ReplaceRegex(Box<RegexHeld>),
     LastSpace(bool),
     Strip(Stripped),
     WordPiece(Box<Word>),
@@ -80,6 +84,7 @@ impl Stage {
             DecodeStep::Metaspace { .. } | DecodeStep::Replace { .. } => {
                 StepState::Replace { matched: 0, is_empty: true }
             }
+            DecodeStep::ReplaceRegex(_) => StepState::ReplaceRegex(Box::default()),
             DecodeStep::DropLastSpace => StepState::LastSpace(false),
             DecodeStep::Strip { .. } => StepState::Strip(Stripped::default()),
             DecodeStep::WordPiece { cleanup, .. } => StepState::WordPiece(Box::new(Word::new(*cleanup))),
@@ -88,14 +93,24 @@ impl Stage {
     }
 
     /// Reads a fragment of the list and appends to `into`. Stops soon after `most` bytes were written.
-    pub fn push(&mut self, step: &DecodeStep, from: &StringList, into: &mut StringList, lossy: bool, most: usize) {
+    ///
+    /// # Errors
+    /// As [`DecodeStep::run`].
+    pub fn push(
+        &mut self,
+        step: &DecodeStep,
+        from: &StringList,
+        into: &mut StringList,
+        lossy: bool,
+        most: usize,
+    ) -> Result<()> {
         for (fragment, is_closed) in from.fragments() {
             if !self.is_open {
                 if fragment.is_empty() && !is_closed {
                     continue;
                 }
                 if is_closed && step.is_context_free() {
-                    step.one(fragment, self.is_first, false, into.open(), most);
+                    step.one(fragment, self.is_first, false, into.open(), most)?;
                     into.close();
                 } else {
                     self.is_open = true;
@@ -105,22 +120,27 @@ impl Stage {
             if self.is_open {
                 self.part(step, fragment, into, lossy, most);
                 if is_closed {
-                    self.close(step, into, lossy, most);
+                    self.close(step, into, lossy, most)?;
                     self.is_open = false;
                 }
             }
             self.is_first &= !is_closed;
             if into.open().len() > most {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     /// Reads a string as a whole, for a step without context that has no open string, and appends to `out` until it has
     /// more than `most` bytes.
-    pub fn push_closed(&mut self, step: &DecodeStep, string: &[u8], out: &mut Vec<u8>, most: usize) {
-        step.one(string, self.is_first, false, out, most);
+    ///
+    /// # Errors
+    /// As [`DecodeStep::run`].
+    pub fn push_closed(&mut self, step: &DecodeStep, string: &[u8], out: &mut Vec<u8>, most: usize) -> Result<()> {
+        step.one(string, self.is_first, false, out, most)?;
         self.is_first = false;
+        Ok(())
     }
 
     /// Begins a string.
@@ -162,6 +182,9 @@ impl Stage {
                     pattern.part(matched, part, with, into.open(), most);
                 }
             }
+            (StepState::ReplaceRegex(held), DecodeStep::ReplaceRegex(replacer)) => {
+                replacer.part(held, part, into.open(), most);
+            }
             (StepState::LastSpace(held), _) => {
                 if let Some((last, rest)) = part.split_last() {
                     into.open().extend(held.then_some(b' '));
@@ -181,17 +204,21 @@ impl Stage {
     }
 
     /// Ends a string.
-    fn close(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
+    fn close(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) -> Result<()> {
         match (&mut self.state, step) {
-            (_, DecodeStep::Fuse | DecodeStep::Bytes) => return,
+            (_, DecodeStep::Fuse | DecodeStep::Bytes) => return Ok(()),
             (StepState::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
-                return write_utf8(utf8, &spelled.close(alphabet), into, lossy);
+                write_utf8(utf8, &spelled.close(alphabet), into, lossy);
+                return Ok(());
             }
-            (StepState::ByteFallback(run), _) => return run.close(into, lossy),
+            (StepState::ByteFallback(run), _) => {
+                run.close(into, lossy);
+                return Ok(());
+            }
             (StepState::Suffix { matched, held, is_closed }, DecodeStep::Suffix(suffix)) => {
                 *is_closed = held.is_some();
                 if *is_closed {
-                    return;
+                    return Ok(());
                 }
                 suffix.needle.flush(matched, into.open());
             }
@@ -201,13 +228,16 @@ impl Stage {
                     ctc_piece(&piece, into, pad, delimiter, *cleanup, most);
                 }
                 *before = Some(piece);
-                return;
+                return Ok(());
             }
             (StepState::Replace { matched, is_empty }, _) => {
                 if let Some((pattern, with)) = replacement(step, self.is_first) {
                     let is_empty = std::mem::replace(is_empty, true);
                     pattern.close(matched, if is_empty { "" } else { with }, into.open());
                 }
+            }
+            (StepState::ReplaceRegex(held), DecodeStep::ReplaceRegex(replacer)) => {
+                replacer.close(held, into.open(), most)?;
             }
             (StepState::LastSpace(held), _) => *held = false,
             (StepState::Strip(state), DecodeStep::Strip { content, .. }) => {
@@ -219,14 +249,15 @@ impl Stage {
             _ => {}
         }
         into.close();
+        Ok(())
     }
 
     /// Ends the list, after its last fragment.
     pub fn finish(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
         match (&mut self.state, step) {
             (StepState::Bytes(utf8) | StepState::ByteLevel { utf8, .. }, _) => {
-                let invalid = if lossy { Invalid::Replace } else { Invalid::Ignore };
-                let _ = utf8.finish(invalid, |text| into.open().extend_from_slice(text.as_bytes()));
+                write_utf8(utf8, &[], into, lossy);
+                let _ = utf8.finish(Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
                 into.close();
             }
             (StepState::ByteFallback(run), _) => run.end_run(into, lossy),
@@ -253,6 +284,7 @@ fn write_utf8(utf8: &mut Utf8, bytes: &[u8], into: &mut StringList, lossy: bool)
     if lossy {
         let _ = utf8.push(bytes, Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
     } else {
+        into.open().extend_from_slice(utf8.take_incomplete()); // of a stream that was lossy until its end
         into.open().extend_from_slice(bytes);
     }
 }

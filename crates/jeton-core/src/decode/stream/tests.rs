@@ -1,7 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+use base64::prelude::{Engine, BASE64_STANDARD};
+
 use super::super::Decoder;
 use super::*;
+use crate::normalize::compile::compile;
 
 const CONTENTS: &[&str] = &[
     "▁", "a", "b", " ", "  ", "##a", "##", "#", "</w>", "a</w>", "<", "0x0A>", "<0x0A>", "<0xE4>", "<0xBB>", "<0x8A>",
@@ -42,6 +45,9 @@ const STEPS: &[&str] = &[
     r#"{"type":"Replace","pattern":{"String":" a"},"content":"aa"}"#,
     r#"{"type":"Replace","pattern":{"String":""},"content":"a "}"#,
     r#"{"type":"Replace","pattern":{"Regex":" \\z"},"content":""}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"[ a]+(?!b)"},"content":"b "}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"(?<=a b|a)[^a]|^b|a$"},"content":"-"}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"\\A.|\\b\\w{2,}?\\b|(?:ab?)++\\z"},"content":""}"#,
     r#"{"type":"Strip","content":" ","start":1,"stop":0}"#,
     r#"{"type":"Strip","content":" ","start":2,"stop":2}"#,
     r#"{"type":"Strip","content":"▁","start":0,"stop":1}"#,
@@ -51,6 +57,17 @@ const STEPS: &[&str] = &[
     r###"{"type":"WordPiece","prefix":"##","cleanup":false}"###,
     r#"{"type":"Join","separator":" "}"#,
 ];
+
+/// Options of a denormalizer with rules of the contents.
+fn denormalizer(add_dummy_prefix: bool, remove_extra_whitespaces: bool) -> String {
+    let rules = [("a", "b"), ("ab", " "), ("a a", "x  "), (" .", "."), ("今a", ""), ("##", "# #")];
+    let rules = rules.iter().map(|&(old, new)| (old.to_owned(), new.to_owned())).collect();
+    let map = BASE64_STANDARD.encode(compile(&rules).unwrap());
+    format!(
+        r#"{{"precompiled_charsmap":"{map}","add_dummy_prefix":{add_dummy_prefix},
+            "remove_extra_whitespaces":{remove_extra_whitespaces},"escape_whitespaces":false}}"#
+    )
+}
 
 struct Random(u32);
 
@@ -64,11 +81,11 @@ impl Random {
         match self.below(8) {
             0 => "null".to_owned(),
             1 => {
-                let flags = [self.below(2) == 0, self.below(2) == 0];
-                format!(
-                    r#"[{{"type":"SentencePiece","add_dummy_prefix":{},"remove_extra_whitespaces":{},"unk":1}}]"#,
-                    flags[0], flags[1]
-                )
+                let flags = [(); 4].map(|()| self.below(2) == 0);
+                let options = format!(r#""add_dummy_prefix":{},"remove_extra_whitespaces":{}"#, flags[0], flags[1]);
+                let denormalizer =
+                    if self.below(2) == 0 { "null".to_owned() } else { denormalizer(flags[2], flags[3]) };
+                format!(r#"[{{"type":"SentencePiece",{options},"unk":1,"denormalizer":{denormalizer}}}]"#)
             }
             _ => {
                 let steps: Vec<&str> = (0..self.below(5)).map(|_| STEPS[self.below(STEPS.len())]).collect();
@@ -236,6 +253,11 @@ fn text_is_returned_as_soon_as_it_is_final() {
     assert_eq!(texts(LLAMA, &["<0xE4>", "<0xff>", "<0x0A>", "a"]), ["", "\u{fffd}\u{fffd}", "\u{fffd}", "a", ""]);
     let words = r###"[{"type":"WordPiece","prefix":"##","cleanup":true}]"###;
     assert_eq!(texts(words, &["a", "##a", ".", "n't"]), ["a", "a", ".", "n't", ""]);
+    let regex = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"Regex":"(?<=a) +(?=\\.)"},"content":""}]"#;
+    assert_eq!(
+        texts(regex, &["a", " ", " ", ".", "b", "a", "  ", "b", " "]),
+        ["a", "", "", ".", "b", "a", "", "  b", " ", ""]
+    );
     let strip = r#"[{"type":"Fuse"},{"type":"Strip","content":" ","start":0,"stop":1}]"#;
     assert_eq!(texts(strip, &["a", "  ", " ", "b", " "]), ["a", " ", " ", " b", "", ""]);
     let sentence = r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":false}]"#;

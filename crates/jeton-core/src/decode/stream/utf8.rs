@@ -101,6 +101,13 @@ impl Utf8 {
         }
     }
 
+    /// Removes and returns the bytes of an incomplete character at the end of the text so far.
+    pub fn take_incomplete(&mut self) -> &[u8] {
+        let len = std::mem::take(&mut self.len);
+        self.done += len;
+        &self.held[..len]
+    }
+
     /// Returns true if the text so far ends within a character.
     pub fn is_incomplete(&self) -> bool {
         self.len > 0

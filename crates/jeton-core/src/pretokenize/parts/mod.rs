@@ -8,25 +8,23 @@
 //! Left out: regexes that match the empty text, at which HF splits.
 //!
 //! ```text
-//! behavior        handling of matches
-//! characters      character sets
-//! rewrite         ByteLevel and Metaspace, which rewrite the text
-//! from_oniguruma  a regex in HF's dialect → ours
-//! pair_effect     effect on the position between two characters
+//! behavior     handling of matches
+//! characters   character sets
+//! rewrite      ByteLevel and Metaspace, which rewrite the text
+//! pair_effect  effect on the position between two characters
 //! ```
 
 mod behavior;
 pub mod characters;
-mod from_oniguruma;
 pub mod pair_effect;
 mod rewrite;
 
 use serde::Deserialize;
 
-use super::patterns::to_oniguruma;
 use super::pretokenizer::{PatternKind, Pretokenizer};
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
+use crate::regex::in_our_dialect;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
@@ -128,9 +126,7 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
         let message = format!("the regex `{regex}` holds {what}, which is not supported");
         Error::unsupported(what, message)
     };
-    let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then its meaning is the same in both
-    let text = if same { regex.to_owned() } else { from_oniguruma::read(regex).map_err(refused)? };
-    let pattern = Pretokenizer::regex(&text)?;
+    let pattern = Pretokenizer::regex(&in_our_dialect(regex).map_err(refused)?)?;
     match &pattern.0 {
         PatternKind::Regex(pattern) if pattern.regex.can_be_empty() => {
             Err(refused("a match of the empty text".to_owned()))

@@ -29,6 +29,8 @@ pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
 /// special token.
 pub const ENTRY: u8 = 16;
+/// Flag of an added token that includes ASCII's white space only, as in llama.cpp.
+pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
 
 /// Options of a tokenizer.
 #[derive(Deserialize)]
@@ -228,6 +230,7 @@ impl Tokenizer {
                     single_word: has(SINGLE_WORD),
                     lstrip: has(LSTRIP),
                     rstrip: has(RSTRIP),
+                    ascii_space: has(ASCII_SPACE),
                     passed_over: false,
                 })
             }))

@@ -12,6 +12,7 @@
 //! batch_spans       columns of a batch, by one of these; known_spans: those of one text
 //! batch_words       indices of pretokens; word_offsets: offsets within words
 //! char_index        bytes → characters
+//! token_texts       texts of tokens, as the model sees them
 //! span_sink         the column that spans are written to
 //! ```
 
@@ -23,6 +24,7 @@ pub(in crate::tokenizer) mod known_ids;
 pub(in crate::tokenizer) mod known_spans;
 pub(in crate::tokenizer) mod one_to_one;
 pub(in crate::tokenizer) mod span_sink;
+pub(in crate::tokenizer) mod token_texts;
 pub(in crate::tokenizer) mod token_widths;
 pub(in crate::tokenizer) mod word_offsets;
 

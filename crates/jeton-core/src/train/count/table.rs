@@ -410,7 +410,7 @@ impl Counts {
     #[cold]
     fn grow(&mut self, needed: usize) -> Result<()> {
         let len = needed.max(FEWEST_SLOTS).next_power_of_two();
-        if len > 1 << 32 {
+        if len as u64 > 1 << 32 {
             return Err(too_many());
         }
         let old = std::mem::replace(&mut self.slots, HugeVec::filled(0, len)?);

@@ -141,7 +141,7 @@ export function mount(root, app) {
     const part = answer.compared_chars < num_chars
       ? h("p", { class: "hint" }, say("Counts are of the whole text; its first {number} characters are compared and drawn.", { number: number(answer.compared_chars) }))
       : null;
-    const rows = sharedRows(drawings, text);
+    const rows = sharedRows(drawings, text.slice(0, 2 * answer.compared_chars));
     const columns = tokenizers.map((entry, index) => column(entry, drawings[index], rows[index], tokenizers.length === 1));
     const beside = h("div", { class: "side-by-side" }, ...columns);
     beside.style.setProperty("--columns", columns.length);

@@ -11,7 +11,7 @@ import { message } from "../language.js";
 export const VIEWS = [
   { id: "tokens", title: message("Tokens"), picker: true, keys: ["list", "token"], tokenizerKeys: ["token"], load: () => import("./tokens.js") },
   { id: "why", title: message("Why"), picker: true, keys: ["pretoken", "step", "example"], load: () => import("./why.js") },
-  { id: "train", title: message("Train"), picker: false, keys: ["size", "pattern", "ties", "level", "step", "example"], load: () => import("./train.js") },
+  { id: "train", title: message("Train"), picker: false, keys: ["algorithm", "size", "pattern", "ties", "level", "step", "example"], load: () => import("./train.js") },
   { id: "compare", title: message("Compare"), picker: false, keys: ["compare", "sort", "language", "figures", "example"], load: () => import("./compare.js") },
   { id: "chat", title: message("Chat"), picker: true, keys: ["messages", "chat_template", "prompt"], load: () => import("./chat.js") },
   { id: "vocabulary", title: message("Vocabulary"), picker: true, keys: ["find", "by", "kind", "from", "id"], tokenizerKeys: ["from", "id"], load: () => import("./vocabulary.js") },

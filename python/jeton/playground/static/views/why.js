@@ -1,21 +1,24 @@
-// Why view: the steps from a text to its tokens. First the pretokens, each with the regex alternative that matched it;
-// then one of them, step by step: merges with their candidate pairs, a lattice, or longest matches.
+// Why view: the steps from a text to its tokens, each with its reason. First the pretokens, each with the alternative of the
+// pattern that matched it, in words; then one of them, step by step: merges with their candidate pairs, a lattice, or longest
+// matches.
 
 import { direction } from "../text_units.js";
 import { textOf } from "../textbox.js";
 import { examples, onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
-import { counted } from "../language.js";
+import { counted, message, say, sayNodes } from "../language.js";
+import { alternativeWords } from "./why/alternatives.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";
 import { stepper } from "./why/merges.js";
 
-const EXAMPLES = {
-  "a long word": { example: "internationalization" },
-  "camel case": { example: "parseHTTPResponse" },
-  "numbers": { example: "In 2026, 12345678 is 1,234.56% more." },
-  "Chinese": { example: "今天的天气很好" },
-};
+const EXAMPLES = [
+  [message("a long word"), { example: "internationalization" }],
+  [message("one pair twice"), { example: "banana" }],
+  [message("camel case"), { example: "parseHTTPResponse" }],
+  [message("numbers"), { example: "In 2026, 12345678 is 1,234.56% more." }],
+  [message("Chinese"), { example: "今天的天气很好" }],
+];
 
 export function mount(root, app) {
   const ask = app.latest();
@@ -24,7 +27,7 @@ export function mount(root, app) {
   const splits = h("div", { class: "splits" });
   const made = h("div", { class: "origin" });
   const steps = h("div", { class: "steps" });
-  const row = examples(app, EXAMPLES, { pretoken: undefined, step: undefined });
+  const row = examples(app, Object.fromEntries(EXAMPLES.map(([name, changes]) => [say(name), changes])), { pretoken: undefined, step: undefined });
   root.append(box, row, cut, splits, made, steps);
 
   let asked = "";
@@ -57,13 +60,14 @@ export function mount(root, app) {
   function drawSplits() {
     drawn = null;
     cut.hidden = answer.explained_chars === answer.num_chars;
-    cut.textContent = `The first ${counted(answer.explained_chars, "character")} of ${number(answer.num_chars)} are explained, as a separate text.`;
+    cut.textContent = say("The first {characters} of {all} are explained, as a separate text.", { characters: counted(answer.explained_chars, "character"), all: number(answer.num_chars) });
     const several = answer.pretokens.map((pretoken, index) => {
       const classes = `split${pretoken.special ? " special" : ""}`;
-      const spoken = `${pretoken.shown}, ${counted(pretoken.ids.length, "token")}`;
+      const spoken = say("{text}, {tokens}", { text: pretoken.shown, tokens: counted(pretoken.ids.length, "token") });
       return h("button", { type: "button", class: classes, "aria-label": spoken, on: { click: () => app.set({ pretoken: index || undefined, step: undefined }) } }, h("span", {}, pretoken.shown || "∅"), h("small", { "aria-hidden": "true" }, number(pretoken.ids.length)));
     });
-    const title = h("h2", { id: "splits" }, several.length ? counted(several.length, "pretoken") : "Nothing to explain: the text is empty");
+    const title = h("h2", { id: "splits" }, several.length ? counted(several.length, "pretoken") : say("Nothing to explain: the text is empty"));
+    const inside = several.length > 1 ? h("p", { class: "quiet" }, say("The text is first split into pretokens. Each becomes tokens on its own: select one to see why.")) : null;
     const row = h("div", { class: "row", role: "group", "aria-labelledby": "splits", dir: direction(several.map((one) => one.textContent).join("")) }, ...several);
     row.addEventListener("keydown", (event) => {
       const forward = row.dir === "rtl" ? -1 : 1;
@@ -74,7 +78,7 @@ export function mount(root, app) {
       next.focus();
       next.click();
     });
-    splits.replaceChildren(title, row);
+    splits.replaceChildren(title, ...(inside ? [inside] : []), row);
   }
 
   function look({ pretoken, step }) {
@@ -99,12 +103,13 @@ export function mount(root, app) {
 
   function explain(facts) {
     const onStep = (step) => app.set({ step: step || undefined });
-    if (facts.special) return { element: h("p", {}, "A special or added token, which is matched before pre-tokenization.") };
-    if (facts.lattice) return { element: lattice(facts, answer.names) };
-    if (facts.attempts) return { element: longest(facts, answer.names) };
-    if (!facts.by_merges) return { element: h("p", {}, `Segmented into ${counted(facts.ids.length, "token")}; this model has no steps to show: ${facts.ids.join(", ")}.`) };
-    if (facts.merges.length || facts.start_ids.length > 1) return stepper(facts, answer.names, onStep, app);
-    return { element: h("p", {}, `One initial symbol, id ${facts.ids.join(", ")}: nothing to merge.`) };
+    if (facts.special) return { element: h("p", {}, say("A special or added token, which is matched before the text is split.")) };
+    if (facts.lattice) return { element: lattice(facts, answer) };
+    if (facts.attempts) return { element: longest(facts, answer) };
+    const [ids, tokens] = [facts.ids.join(", "), counted(facts.ids.length, "token")];
+    if (!facts.by_merges) return { element: h("p", {}, say("This model has no steps to show. The result is {tokens}: {ids}", { tokens, ids })) };
+    if (facts.merges.length || facts.start_ids.length > 1) return stepper(facts, answer, onStep, app);
+    return { element: h("p", {}, say("One symbol: nothing to merge."), " ", say("The result is {tokens}: {ids}", { tokens, ids })) };
   }
 
   onOtherTokenizers(app, () => {
@@ -123,14 +128,24 @@ export function mount(root, app) {
   };
 }
 
-/** Displays the regex alternative that matched a pretoken, and the others. */
-function origin({ part, shown }, pattern) {
-  if (!pattern.length) return [];
-  const parts = pattern.map((text, index) => h("li", { class: index === part ? "is" : "", "aria-current": index === part ? "true" : false }, regex(text)));
-  const which = part === null ? `No regex alternative matches ${shown}: the text between matches is a pretoken.` : `Matched by regex alternative ${part + 1}:`;
-  const one = part === null ? [] : [h("p", { class: "pattern" }, regex(pattern[part]))];
-  const all = h("details", {}, h("summary", {}, `all ${pattern.length} alternatives, tried in this order`), h("ol", { class: "parts" }, ...parts));
-  return [h("p", {}, which), ...one, ...(pattern.length > 1 ? [all] : [])];
+/** Displays in words why a pretoken is one; the source of the pattern is folded. */
+function origin({ part, shown, special }, pattern) {
+  if (!pattern.length || special) return [];
+  const text = h("bdi", {}, h("code", {}, shown));
+  const words = part === null ? null : alternativeWords(pattern[part]);
+  const sentence = part === null
+    ? sayNodes("{text} is one pretoken: text between two matches of the pattern.", { text })
+    : words
+      ? sayNodes("{text} is one pretoken: {words}.", { text, words })
+      : sayNodes("{text} is one pretoken: a match of the pattern.", { text });
+  const parts = pattern.map((source, index) => {
+    const isIt = index === part;
+    return h("li", { class: isIt ? "is" : "", "aria-current": isIt ? "true" : false }, ...(alternativeWords(source) ? [h("span", {}, alternativeWords(source)), h("br")] : []), regex(source));
+  });
+  const summary = part === null
+    ? say("The pattern: {alternatives}", { alternatives: counted(pattern.length, "alternative") })
+    : say("The pattern: alternative {number} of {all}, tried in this order", { number: number(part + 1), all: number(pattern.length) });
+  return [h("p", { class: "sentence" }, ...sentence), h("details", {}, h("summary", {}, summary), h("ol", { class: "parts" }, ...parts))];
 }
 
 /** Displays a regex with visible spaces, which are significant. */

@@ -1,59 +1,78 @@
-// Merges of one pretoken, step by step: the current symbols, the pair that merges next, and the other candidates. The
-// lowest rank merges first; among equal ranks the leftmost. Unused pieces are split again after the last merge.
+// Merges of one pretoken, step by step: the current symbols, the pair that merges next with the reason, and the other
+// candidates. The merge that was learned first is applied first; of equal ones the leftmost. Unused pieces are split again
+// after the last merge.
+//
+// A merge number is the position of a merge in the order of learning, from 1: the rank, counted from the first one.
 
 import { direction } from "../../text_units.js";
 import { h, number } from "../../dom.js";
-import { counted } from "../../language.js";
+import { counted, say, sayNodes } from "../../language.js";
+import { positions, slide } from "../slide.js";
 
 /**
  * @param {Object} facts  a pretoken of the response
- * @param {Object} names  id → [shown, hue, bytes]
+ * @param {Object} answer  the response, with `names`: id → [shown, hue, bytes]
  * @param {(step: number) => void} onStep  the user has selected a step
  * @param {Object} app
  * @returns {{element: HTMLElement, go: (step: number) => void}}
  */
-export function stepper(facts, names, onStep, app) {
+export function stepper(facts, answer, onStep, app) {
+  const { names, first_rank } = answer;
   const { merges, splits = [] } = facts;
   const last = merges.length + splits.length;
   const states = replay(facts, names);
-  const slider = h("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "Step", on: { input: () => onStep(Number(slider.value)) } });
-  const button = (label, sign, to) => h("button", { type: "button", "aria-label": label, on: { click: () => onStep(Math.min(Math.max(to(), 0), last)) } }, sign);
+  const mergeNumber = (rank) => number(rank - first_rank + 1);
+  const slider = h("input", { type: "range", min: 0, max: last, value: 0, "aria-label": say("Step"), on: { input: () => onStep(Number(slider.value)) } });
+  const button = (label, sign, to) => h("button", { type: "button", "aria-label": label, title: label, on: { click: () => onStep(Math.min(Math.max(to(), 0), last)) } }, sign);
   let at = -1;
-  const back = [button("First step", "⏮", () => 0), button("Step back", "‹", () => at - 1)];
-  const forth = [button("Step forward", "›", () => at + 1), button("Last step", "⏭", () => last)];
+  const back = [button(say("First step"), "|◀\ufe0e", () => 0), button(say("Step back"), "◀\ufe0e", () => at - 1)];
+  const forth = [button(say("Step forward"), "▶\ufe0e", () => at + 1), button(say("Last step"), "▶\ufe0e|", () => last)];
   const place = h("p", { class: "place" });
   const line = h("div", { class: "symbols tokens", role: "img", dir: direction(facts.shown) });
+  const layer = h("div", { class: "tokens layer", "aria-hidden": "true" });
+  const box = h("div", { class: "symbolbox" }, line, layer);
   const verdict = h("p", { class: "verdict" });
   const table = h("div", { class: "rivals" });
   const done = h("ol", { class: "merges" });
-  const controls = h("div", { class: "stepper", role: "group", "aria-label": "Steps" }, ...back, slider, ...forth, place);
-  const whole = facts.whole ? h("p", { class: "quiet" }, "The whole pretoken is in the vocabulary, which this model looks up before merging; merging gives the same result.") : null;
+  const none = h("p", { class: "quiet" }, say("none yet"));
+  const controls = h("div", { class: "stepper", role: "group", "aria-label": say("Steps") }, ...back, slider, ...forth, place);
+  const whole = facts.whole ? h("p", { class: "quiet" }, say("The whole pretoken is in the vocabulary, which this model looks up before merging; merging gives the same result.")) : null;
   controls.hidden = last === 0; // no step to go to
-  const element = h("div", {}, whole, controls, line, verdict, h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Candidate pairs"), table), h("div", {}, h("h3", {}, "Merges applied"), done)));
+  const rivalsTitle = h("h3");
+  const columns = h("div", { class: "columns" }, h("div", {}, rivalsTitle, table), h("div", {}, h("h3", {}, say("Merges so far")), none, done));
+  columns.hidden = last === 0;
+  const element = h("div", {}, whole, controls, box, verdict, columns);
+  let drawn = new Map(); // start → element
 
   const go = (step) => {
     step = Math.min(Math.max(step, 0), last);
     if (step === at) return;
+    const before = at < 0 ? new Map() : positions(box, drawn);
     at = step;
     slider.value = step;
-    slider.setAttribute("aria-valuetext", `step ${step} of ${last}`);
+    place.textContent = say("step {step} of {all}", { step: number(step), all: number(last) });
+    slider.setAttribute("aria-valuetext", place.textContent);
     for (const one of back) one.disabled = step === 0;
     for (const one of forth) one.disabled = step === last;
     const [next, split] = [merges[step], splits[step - merges.length]];
     const symbols = states(step);
     const marked = next ? placeOf(next.position, next.left, symbols) : split ? placeOf(split.position, split.id, symbols) : -1;
     const isMarked = (index) => marked >= 0 && (index === marked || (Boolean(next) && index === marked + 1));
-    place.textContent = `step ${number(step)} of ${number(last)}`;
-    line.replaceChildren(...symbols.map((symbol, index) => chip(symbol.id, names, isMarked(index) ? " next" : "")));
+    const chips = symbols.map((symbol, index) => chip(symbol.id, names, isMarked(index) ? " next" : ""));
+    drawn = new Map(symbols.map((symbol, index) => [symbol.start, chips[index]]));
+    line.replaceChildren(...chips);
     line.setAttribute("aria-label", symbols.map((symbol) => names[symbol.id][0]).join(" | "));
-    verdict.replaceChildren(...(next ? words(next, names) : split ? apart(split, names) : ending(facts, symbols.length)));
-    table.replaceChildren(next ? rivals(next, names) : h("p", { class: "quiet" }, "none"));
+    verdict.replaceChildren(...(next ? reasons(next, step, symbols, names, mergeNumber) : split ? apart(split, names) : ending(facts, symbols, answer)));
+    rivalsTitle.textContent = next ? say("Pairs that can merge here") : "";
+    table.replaceChildren(...(next ? [rivals(next, names, first_rank)] : []));
     done.replaceChildren(
-      ...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", name(merge.result, names), h("span", { class: "quiet" }, ` rank ${number(merge.rank)}`))),
-      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, " unused"))),
+      ...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", name(merge.result, names), h("span", { class: "quiet" }, ` ${say("merge number {merge}", { merge: mergeNumber(merge.rank) })}`))),
+      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, ` ${say("marked as unused")}`))),
     );
+    none.hidden = step > 0;
     done.scrollTop = done.scrollHeight;
-    app.say(`${place.textContent}: ${line.getAttribute("aria-label")}`);
+    slide(box, layer, before, drawn);
+    app.say(`${place.textContent}: ${verdict.textContent}`);
   };
   return { element, go };
 }
@@ -92,32 +111,66 @@ function chip(id, names, classes = "") {
 // Each name is isolated, so that "a + b → c" stays left-to-right.
 const name = (id, names) => h("bdi", {}, h("code", {}, names[id][0]));
 const pairOf = (left, right, names) => [name(left, names), " + ", name(right, names)];
+const pairNode = (left, right, names) => h("span", { class: "pair" }, ...pairOf(left, right, names));
 
-function words(next, names) {
-  const rank = h("strong", {}, `rank ${number(next.rank)}`);
-  return ["Next: ", ...pairOf(next.left, next.right, names), " → ", name(next.result, names), ", id ", String(next.result), ", because its ", rank, next.num_rivals ? " is the lowest." : " is the only candidate."];
+/** Why a pair merges at this step: sentences as nodes. */
+function reasons(next, step, symbols, names, mergeNumber) {
+  const pair = pairNode(next.left, next.right, names);
+  const merge = mergeNumber(next.rank);
+  const places = symbols.flatMap(({ id }, index) => (id === next.left && symbols[index + 1]?.id === next.right ? [index] : []));
+  const count = number(next.num_rivals + 1);
+  const words = [];
+  if (!next.num_rivals) words.push(...sayNodes("{pair} merges: no other pair of neighbors can merge. Its merge number is {merge}.", { pair, merge }));
+  else if (!next.rivals.length) words.push(...sayNodes("{pair} merges: it is the only pair of neighbors that can merge. Its merge number is {merge}.", { pair, merge }));
+  else if (step === 0) words.push(...sayNodes("{pair} merges first: of the {count} pairs here that can merge, it was learned earliest. Its merge number is {merge}.", { pair, count, merge }));
+  else words.push(...sayNodes("{pair} merges next: of the {count} pairs here that can merge, it was learned earliest. Its merge number is {merge}.", { pair, count, merge }));
+  if (places.length > 1) {
+    const times = counted(places.length, "time");
+    const overlaps = places.some((place, index) => places[index + 1] === place + 1);
+    words.push(" ", overlaps
+      ? say("The pair is here {times}, with overlaps: the leftmost merges first.", { times })
+      : say("The pair is here {times}: the leftmost merges first.", { times }));
+  }
+  const equal = next.rivals.filter(([, , rank]) => rank === next.rank);
+  for (const [left, right] of equal) words.push(" ", ...sayNodes("{pair} has the same merge number: the leftmost merges first.", { pair: pairNode(left, right, names) }));
+  return words;
 }
 
 function apart({ id, left, right }, names) {
-  return ["Then: ", name(id, names), " is re-segmented because unused: ", ...pairOf(left, right, names)];
+  return sayNodes("{piece} is marked as unused in the vocabulary, so it is split again: {pair}.", { piece: name(id, names), pair: pairNode(left, right, names) });
 }
 
-function ending(facts, num_symbols) {
+function ending(facts, symbols, { byte_fallback }) {
   const ids = facts.ids.length > 12 ? `${facts.ids.slice(0, 12).join(", ")}, …` : facts.ids.join(", ");
-  const why = facts.merges.length || num_symbols > 1 ? "No mergeable pair left: done." : "One symbol: nothing to merge.";
-  return [`${why} ${counted(facts.ids.length, "token")}: ${ids}`];
+  const tokens = counted(facts.ids.length, "token");
+  const isSplit = facts.splits?.length > 0;
+  const words = [facts.merges.length || symbols.length > 1 ? say("No neighbors can merge any more.") : say("One symbol: nothing to merge."), " "];
+  if (!isSplit && symbols.map(({ id }) => id).join() !== facts.ids.join()) {
+    words.push(byte_fallback
+      ? say("A character that is not in the vocabulary becomes the tokens of its bytes (byte fallback).")
+      : say("Neighboring characters that are not in the vocabulary become one unknown token."), " ");
+  }
+  words.push(say("The result is {tokens}: {ids}", { tokens, ids }));
+  return words;
 }
 
-/** Table of the candidate pairs, best first; the bar is longer for a lower rank. */
-function rivals(next, names) {
-  const pairs = [[next.left, next.right, next.rank], ...next.rivals];
-  const highest = Math.max(...pairs.map(([, , rank]) => Math.log2(rank + 2)));
-  const row = ([left, right, rank], index) => {
+/** Table of the candidate pairs, best first; the bar is longer for a lower merge number. */
+function rivals(next, names, first_rank) {
+  const pairs = [[next.left, next.right, next.rank], ...next.rivals].map(([left, right, rank]) => [left, right, rank - first_rank + 1]);
+  const logs = pairs.map(([, , merge]) => Math.log2(merge));
+  const [lowest, highest] = [Math.min(...logs), Math.max(...logs)];
+  const row = ([left, right, merge], index) => {
     const bar = h("span", { class: "rankbar" });
-    bar.style.setProperty("--part", 1.08 - Math.log2(rank + 2) / highest);
-    return h("tr", { class: index === 0 ? "chosen" : "" }, h("th", { scope: "row" }, ...pairOf(left, right, names)), h("td", { class: "rank" }, number(rank)), h("td", { class: "barcell", "aria-hidden": "true" }, bar));
+    bar.style.setProperty("--part", highest > lowest ? 0.1 + (0.9 * (highest - Math.log2(merge))) / (highest - lowest) : 1);
+    return h("tr", { class: index === 0 ? "chosen" : "" }, h("th", { scope: "row" }, ...pairOf(left, right, names)), h("td", { class: "rank" }, number(merge)), h("td", { class: "barcell", "aria-hidden": "true" }, bar));
   };
-  const head = h("tr", {}, h("th", { scope: "col" }, "pair"), h("th", { scope: "col" }, "rank"), h("td", { "aria-hidden": "true" }));
+  const head = h("tr", {}, h("th", { scope: "col" }, say("pair")), h("th", { scope: "col", class: "rank" }, say("merge number")), h("td", { class: "axis", "aria-hidden": "true" }, say("longer: learned earlier")));
   const more = next.num_rivals - next.rivals.length;
-  return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...pairs.map(row))), more > 0 ? h("p", { class: "quiet" }, `${counted(more, "other mergeable position")}.`) : null);
+  return h(
+    "div",
+    {},
+    h("table", {}, h("thead", {}, head), h("tbody", {}, ...pairs.map(row))),
+    more > 0 ? h("p", { class: "quiet" }, `${counted(more, "other mergeable position")}.`) : null,
+    h("p", { class: "quiet" }, say("The merge number tells when training learned a merge; 1 is the first. Of the pairs here, the lowest number merges.")),
+  );
 }

@@ -1,0 +1,38 @@
+//! Core errors → class and message, as the Python binding converts them (`error.rs` there).
+
+use jeton_core::error::{Error, ErrorKind};
+use serde::Serialize;
+
+/// An error as the page's API has it.
+#[derive(Debug, Serialize)]
+pub struct Failure {
+    /// The message.
+    pub error: String,
+    /// The class of `jeton.errors`.
+    pub kind: &'static str,
+}
+
+impl Failure {
+    /// Converts an error; `text`: the text that its byte offsets refer to.
+    pub fn of(error: Error, text: &[u8]) -> Self {
+        let said = error.to_string();
+        let place = |at: usize| String::from_utf8_lossy(&text[..at.min(text.len())]).chars().count();
+        let (kind, message) = match error.into_kind() {
+            ErrorKind::Config { .. } => ("ConfigError", said),
+            ErrorKind::Format { .. } => ("FormatError", said),
+            ErrorKind::Text { at, .. } => ("InvalidTextError", format!("{said} (position {})", place(at))),
+            ErrorKind::UnknownId { .. } => ("UnknownTokenError", said),
+            ErrorKind::NotUtf8 { .. } => ("DecodeError", said),
+            ErrorKind::Training(_) => ("TrainingError", said),
+            ErrorKind::Memory { .. } => ("MemoryError", said),
+            _ => ("InternalError", said),
+        };
+        Self { error: message, kind }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::of(error, &[])
+    }
+}

@@ -1,0 +1,162 @@
+"""Boundaries in the structure of a text, by level: paragraphs, blocks of Markdown, statements and definitions of code.
+
+`boundaries` returns the starts of all lines but the first, each with a level: 0 is the strongest. Markdown is parsed
+by markdown-it-py, which conforms to CommonMark and gives the lines of each block. Code of any language is scanned by
+indentation and brackets: the level of a line is its indentation, then the number of open brackets, then the lack of a
+blank line before it. Left out: multi-line strings other than triple-quoted ones, whose lines count as code, and
+brackets in comments behind code.
+
+Time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..util.optional import import_optional
+
+__all__ = ["HEADED", "LINE", "STRUCTURES", "Boundaries", "boundaries"]
+
+STRUCTURES = ("paragraph", "markdown", "code")
+LINE = 1 << 30  # level of a line inside of a block
+HEADED = LINE - 1  # level of a block after its heading
+BLOCK = 7  # level of blocks without heading; 1 to 6 are headings
+MAX_INDENT, MAX_DEPTH = 63, 15  # more levels are one
+TAB_SIZE = 4
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?![ \t\r]*\n).*\n)*?(?:---|\.\.\.)[ \t]*\r?\n")
+_INDENT = re.compile(r"[ \t]*")
+# Strings end with their line, so that one apostrophe in a comment changes one line only.
+_CODE = re.compile(r'''"""|\'\'\'|"(?:[^"\\\n]|\\.)*"?|(?<![\w<&])'(?:[^'\\\n]|\\.)*'?|[()\[\]{}]''')
+_COMMENTS = ("#", "//", "--", ";")
+_ATTACHED = (*_COMMENTS, "/*", "@")  # lines that belong to the next one
+_CONTINUATION = re.compile(r"[)\]}]|(?:catch|do|done|elif|else|elsif|end|ensure|esac|except|fi|finally|rescue|then)\b")
+
+
+class Boundaries(NamedTuple):
+    """Starts of lines, ascending, and the level of each."""
+
+    places: list[int]
+    levels: list[int]
+
+
+def boundaries(text: str, at: str) -> Boundaries:
+    """Finds the boundaries of a text.
+
+    Args:
+        text: the text.
+        at: one of `STRUCTURES`.
+
+    Raises:
+        MissingDependencyError: ``"markdown"`` without markdown-it-py.
+
+    Examples:
+        >>> boundaries("a\\nb\\n\\nc", "paragraph")
+        Boundaries(places=[2, 4, 5], levels=[1073741824, 1073741824, 7])
+    """
+    places = [end.end() for end in _LINE_END.finditer(text)]
+    levels = [LINE] * len(places)
+    find = {"paragraph": _paragraphs, "markdown": _markdown, "code": _code}[at]
+    index = 0
+    for place, level in find(text, places):  # ascending
+        index = bisect_left(places, place, index)
+        if index < len(places) and places[index] == place:
+            levels[index] = level
+    return Boundaries(places, levels)
+
+
+def _paragraphs(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
+    for blank in _BLANK_LINES.finditer(text):
+        yield blank.end(), BLOCK
+
+
+def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
+    """A heading has the level of its own, other blocks that of their nesting. What follows a heading belongs to it."""
+    parser = import_optional("markdown_it", 'at="markdown"', "markdown").MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    starts = [0, *places]
+    front_matter = _FRONT_MATTER.match(text)
+    last = front_matter.end() if front_matter else 0
+    yield last, BLOCK
+    is_headed = False
+    for token in parser.parse(text):
+        if token.map is None or token.nesting < 0 or token.type in ("inline", "thead_open", "tbody_open", "tr_open"):
+            continue
+        place = starts[token.map[0]]
+        is_heading = token.type == "heading_open" and token.level == 0
+        if place > last:  # else the block inside of one that begins there, too
+            yield place, HEADED if is_headed else int(token.tag[1]) if is_heading else BLOCK + token.level
+            last = place
+            is_headed = is_heading
+        else:
+            is_headed = is_headed or (is_heading and place == last)
+
+
+def _code(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
+    """The start of a line is a boundary, unless it continues the line before or is inside of a string or comment."""
+    depth = 0
+    hidden = 0  # end of the string or comment that hides lines
+    before = -1  # indentation of the last line of code
+    is_attached = after_blank = False
+    closers = _Closers(text)
+    for begin, end in zip([0, *places], [*places, len(text)], strict=True):
+        if begin < hidden:
+            after_blank = False
+        else:
+            first = _INDENT.match(text, begin).end()  # type: ignore[union-attr]
+            if first == end or text[first] in "\r\n":
+                is_attached, after_blank = False, True
+                continue
+            indent = len(text[begin:first].expandtabs(TAB_SIZE))
+            if before >= indent and not is_attached and not _continues(text, begin, first):
+                level = min(indent, MAX_INDENT) << 16 | min(depth, MAX_DEPTH) << 1 | (not after_blank)
+                yield begin, level
+            before, after_blank = indent, False
+            is_attached = text.startswith(_ATTACHED, first)
+            if text.startswith("/*", first):
+                hidden = closers.end("*/", first + 2)
+            elif text.startswith(_COMMENTS, first):
+                continue
+        depth, hidden = _scan(text, max(begin, hidden), end, depth, hidden, closers)
+
+
+def _scan(text: str, begin: int, end: int, depth: int, hidden: int, closers: _Closers) -> tuple[int, int]:
+    """Open brackets after a line, and the end of the multi-line string that begins in it."""
+    while begin < end and (token := _CODE.search(text, begin, end)):
+        begin, found = token.end(), token[0]
+        if found in ('"""', "'''"):
+            begin = closers.end(found, begin)
+            hidden = max(hidden, begin)
+        elif found in "([{":
+            depth += 1
+        elif found in ")]}":
+            depth = max(depth - 1, 0)
+    return depth, hidden
+
+
+def _continues(text: str, begin: int, first: int) -> bool:
+    """True if a line belongs to the one before: it closes a bracket, or is the brace or the branch of a statement."""
+    if text[first] == "{":
+        return text[max(begin - 80, 0) : begin].rstrip()[-1:] not in ",;([{}"
+    return _CONTINUATION.match(text, first) is not None
+
+
+class _Closers:
+    """Ends of strings and comments. A missing end is searched once; what it would end hides nothing."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._missing: set[str] = set()
+
+    def end(self, closer: str, begin: int) -> int:
+        """Position after the next `closer`, or `begin` if there is none."""
+        at = -1 if closer in self._missing else self._text.find(closer, begin)
+        if at < 0:
+            self._missing.add(closer)
+            return begin
+        return at + len(closer)

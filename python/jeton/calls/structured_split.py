@@ -1,0 +1,138 @@
+"""Chunks that end at boundaries of a text's structure, for `Tokenizer.split`.
+
+A chunk ends at the last of the strongest boundaries in its reach, the longest prefix of the rest that fits. That is
+the rule of text-splitter (https://docs.rs/text-splitter, "Method"): the highest level at which one section fits, and
+as many sections of it as fit. Without a boundary in reach it ends at a line, and without a line at a sentence or, in
+code, a word, as `Tokenizer.truncate` finds them.
+
+Each step works on a window of the text of about the size of the reach. So time is linear in the text, if the
+boundaries in reach are of few levels: a chunk is short where a strong boundary is followed by weaker ones only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from .. import _core
+from ..errors import ConfigError
+from .structure import HEADED, LINE, boundaries
+
+__all__ = ["structured_split"]
+
+Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
+Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # of a Chunk
+
+SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
+MARGIN = 64  # characters behind a position that decide about a sentence or word there
+# Boundaries that are tried for one chunk. Nearly always the first fits: a text has more tokens than a longer one only
+# if a token of the longer one crosses the end, and few tokens cross lines.
+MAX_TRIES = 64
+
+
+def structured_split(
+    core: _core.Tokenizer, text: str, limit: int, overlap: int, at: str, special: Permitted
+) -> Iterator[Fields]:
+    """Chunks of at most `limit` ≥ 1 tokens, as the fields of `Chunk`.
+
+    Args:
+        core: the tokenizer.
+        text: the text.
+        limit: tokens of a chunk, at most.
+        overlap: tokens of the end of a chunk with which the next one begins, at most.
+        at: one of `STRUCTURES`.
+        special: permitted special tokens.
+
+    Raises:
+        ConfigError: a single character exceeds `limit`.
+        InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
+
+    Examples:
+        >>> import jeton
+        >>> [part[0] for part in structured_split(jeton.default()._core, "a b\\n\\nc\\nd", 4, 0, "paragraph", None)]
+        ['a b\\n\\n', 'c\\nd']
+    """
+    count = core.count(text, special, 1)  # an error of the text has its position in all of it
+    if count <= limit:
+        if text:
+            yield text, (0, len(text)), (0, len(text.encode())), count
+        return
+    splitter = _Splitter(core, text, limit, at, special)
+    start = end = byte_end = 0
+    while end < len(text):
+        byte_start = byte_end - len(text[start:end].encode())
+        chunk_end = splitter.end(start, end)
+        if chunk_end is None:  # nothing follows the overlap
+            start, byte_start = end, byte_end
+            chunk_end = splitter.end(start, end)
+        if chunk_end is None:
+            at_character = f"the character at position {start} takes {core.count(text[start], special, 1)} tokens"
+            raise ConfigError(f"{at_character}, and the limit is {limit}", option="max_tokens", position=start)
+        part = text[start:chunk_end]
+        byte_end, end = byte_start + len(part.encode()), chunk_end
+        yield part, (start, end), (byte_start, byte_end), core.count(part, special, 1)
+        start = splitter.overlap_start(start, end, overlap) if overlap else end
+
+
+class _Splitter:
+    """Ends of chunks, and starts of overlaps, of one text."""
+
+    def __init__(self, core: _core.Tokenizer, text: str, limit: int, at: str, special: Permitted) -> None:
+        self._core, self._text, self._limit, self._special = core, text, limit, special
+        self._places, self._levels = boundaries(text, at)
+        self._smaller = SMALLER[at]
+        self._window = min(4 * limit, len(text)) + MARGIN
+
+    def end(self, start: int, least: int) -> int | None:
+        """End of the chunk from `start`, after `least`; None if no such end fits."""
+        window, reach = self._reach(start)
+        if start + reach == len(self._text):
+            return start + reach
+        first, last = bisect_right(self._places, max(start, least)), bisect_right(self._places, start + reach)
+        by_level = sorted(range(first, last), key=lambda index: (self._levels[index], -index))
+        for index in islice(by_level, MAX_TRIES):
+            place = self._places[index]
+            is_whole = self._levels[index] != HEADED or self._fits(place, self._block_end(index), self._limit)
+            if is_whole and self._fits(start, place, self._limit):
+                return place
+        end = start + self._core.truncate(window, self._limit, "right", "", self._smaller, self._special)[0]
+        if end <= least:
+            end = start + reach
+        return end if end > least else None
+
+    def overlap_start(self, start: int, end: int, most: int) -> int:
+        """Start of the longest end of a chunk within `most` tokens: of a block, else a line, else a smaller unit."""
+        part = self._text[start:end]
+        earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]
+        first, last = bisect_left(self._places, max(earliest, start + 1)), bisect_left(self._places, end)
+        for indices in (
+            (index for index in range(first, last) if self._levels[index] < HEADED),
+            range(first, last),
+        ):
+            for index in islice(indices, MAX_TRIES):
+                if self._fits(self._places[index], end, most):
+                    return self._places[index]
+        from_unit = start + self._core.truncate(part, most, "left", "", self._smaller, self._special)[1]
+        return from_unit if from_unit > start else end
+
+    def _reach(self, start: int) -> tuple[str, int]:
+        """A window of the text from `start`, and the characters of its longest prefix that fits."""
+        while True:
+            window = self._text[start : start + self._window]
+            reach = self._core.truncate(window, self._limit, "right", "", "character", self._special)[0]
+            if start + len(window) == len(self._text) or reach + MARGIN <= len(window):
+                self._window = 2 * reach + MARGIN
+                return window, reach
+            self._window *= 2
+
+    def _block_end(self, index: int) -> int:
+        """End of the block that begins at a boundary."""
+        for following in range(index + 1, len(self._places)):
+            if self._levels[following] < LINE:
+                return self._places[following]
+        return len(self._text)
+
+    def _fits(self, start: int, end: int, limit: int) -> bool:
+        return self._core.count_up_to(self._text[start:end], limit, self._special) is not None

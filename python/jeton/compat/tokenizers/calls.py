@@ -1,0 +1,395 @@
+"""`Call`: the inputs of one call of `encode` or `encode_batch`, and the columns of its results, computed on access.
+
+Ids come with the call; offsets, words and tokens encode the texts again, all of the call at once, because most callers
+read ids only. A call keeps the engine of its state, so later changes of the tokenizer do not affect its results.
+
+What the engine does not prove is taken from the original package (`fallback`), where that is installed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import JetonError
+from ..hf_backend import Rows, Unproven
+from .encoding import Encoding
+from .state import Built
+
+__all__ = ["PLAIN", "Call", "TextCall", "columns_of"]
+
+# Settings of a call without truncation and padding, without and with the template.
+PLAIN: tuple[dict[str, Any], ...] = tuple(
+    {
+        "is_pretokenized": False,
+        "add_special_tokens": adds,
+        "splits_special": False,
+        "truncation": None,
+        "padding": None,
+    }
+    for adds in (False, True)
+)
+
+_NAMES = {
+    "ids": "input_ids",
+    "type_ids": "token_type_ids",
+    "attention_mask": "attention_mask",
+    "special_tokens_mask": "special_tokens_mask",
+}
+
+
+class Call:
+    """Texts or pairs that were encoded with the same options.
+
+    Args:
+        built: the engine.
+        texts: the texts, or lists of words.
+        pairs: the second texts, or None.
+        settings: ``is_pretokenized``, ``add_special_tokens``, ``splits_special``, ``truncation`` and ``padding``.
+        fallback: encodes one input by the original: called with the index of the text.
+        kind: unit of offsets, ``"char"``, ``"byte"`` or ``""`` (`encode_batch_fast`, which has neither offsets, words
+            nor tokens).
+        rows: the rows, if they are known.
+    """
+
+    __slots__ = ("_cache", "_rows", "built", "fallback", "kind", "pairs", "settings", "texts")
+
+    def __init__(
+        self,
+        built: Built,
+        texts: list[Any],
+        pairs: list[Any] | None,
+        settings: dict[str, Any],
+        fallback: Callable[[Call, int], Encoding],
+        kind: str = "char",
+        rows: Rows | None = None,
+    ) -> None:
+        self.built = built
+        self.texts = texts
+        self.pairs = pairs
+        self.settings = settings
+        self.fallback = fallback
+        self.kind = kind
+        self._rows = rows
+        self._cache: dict[str, Any] = {}
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, one for each text."""
+        if self._rows is None:
+            self._rows = self.built.encode(self.texts, self.pairs, **self.settings)
+        return self._rows
+
+    def length(self, row: int) -> int:
+        """Number of ids of a row, with padding."""
+        rows = self.rows
+        return max(rows.width, int(rows.lengths[row]))
+
+    def column(self, name: str, row: int) -> list[Any]:
+        """A new list of the values of a column."""
+        found = self._cache.get(name)
+        if found is None:
+            if name == "tokens":
+                return self._tokens(row)
+            if name == "offsets" and self.kind and not self.built.untrimmed_ids.isdisjoint(self.column("ids", row)):
+                return list(self._original(row)[name])
+            try:
+                found = self._cache[name] = self._made(name)
+            except Unproven:
+                return list(self._original(row)[name])
+        values: list[Any] = found[row]
+        return values.copy()
+
+    def _original(self, row: int) -> dict[str, Any]:
+        cache = self._cache.setdefault("original", {})
+        found: dict[str, Any] | None = cache.get(row)
+        if found is None:
+            found = cache[row] = self.fallback(self, row).columns()
+        return found
+
+    def _made(self, name: str) -> list[list[Any]]:
+        if name in _NAMES:
+            if (
+                name == "type_ids"
+                and not self.kind
+                and self.pairs
+                and not self.built.state.stage_json("post_processor")
+            ):
+                return [[0] * self.length(row) for row in range(len(self.texts))]
+            return self.rows.lists(_NAMES[name])
+        if name == "offsets":
+            if not self.kind:
+                return [[(0, 0)] * self.length(row) for row in range(len(self.texts))]
+            if self.kind == "byte" and not self._is_ascii():
+                raise Unproven("offsets in bytes")
+            if self.built.drops_text:
+                return self._offsets_by_text()
+            rows = self._again(offsets=True)
+            return rows.lists("offset_mapping")
+        if not self.kind:  # words
+            return [[None] * self.length(row) for row in range(len(self.texts))]
+        rows = self._again(words=True)
+        return [rows.word_ids(row) for row in range(len(self.texts))]
+
+    def _offsets_by_text(self) -> list[list[Any]]:
+        """Offsets by the slow path: those of a text that the model drops parts of follow from it alone."""
+        settings = self.settings
+        is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
+        if not is_plain or self.built._shares_spaces or not self._is_ascii():
+            raise Unproven("offsets of texts that the model drops parts of")
+        pairs = self.pairs or [None] * len(self.texts)
+        special = _permission(settings["splits_special"])
+        tokenize = self.built.core.tokenize
+        try:
+            return [
+                tokenize(text, special, pair=pair, template=settings["add_special_tokens"])[0][4]
+                for text, pair in zip(self.texts, pairs, strict=True)
+            ]
+        except JetonError as error:
+            raise Unproven(type(error).__name__) from None
+
+    def _is_ascii(self) -> bool:
+        texts = [*self.texts, *(self.pairs or ())]
+        return all(each.isascii() if isinstance(each, str) else all(map(str.isascii, each)) for each in texts)
+
+    def _again(self, **columns: Any) -> Rows:
+        """Encodes again, with the rows padded as those of the call."""
+        settings = self.settings
+        if settings["padding"] is not None and self._rows is not None:
+            settings = {**settings, "padding": _fixed(settings["padding"], self._rows.width)}
+        return self.built.encode(self.texts, self.pairs, **settings, **columns)
+
+    def _tokens(self, row: int) -> list[str]:
+        built = self.built
+        ids, special = self.column("ids", row), self.column("special_tokens_mask", row)
+        if not self.kind:
+            tokens = [""] * len(ids)
+            for at, is_special in enumerate(special):
+                if is_special:
+                    tokens[at] = built.template_names.get(ids[at]) or built.spellings[ids[at]]
+            return self._with_padding(tokens, row)
+        tokens = list(map(built.spellings.__getitem__, self._known(ids, row)))
+        named = built.template_names
+        if named and not named.keys().isdisjoint(ids):
+            for at, id in enumerate(ids):
+                if special[at] and id in named:
+                    tokens[at] = named[id]
+        if not built.shown_ids.isdisjoint(ids):
+            try:
+                self._show_texts(tokens, ids, special, row)
+            except Unproven:
+                return list(self._original(row)["tokens"])
+        return self._with_padding(tokens, row)
+
+    def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
+        """Replaces the tokens of ids that Hugging Face shows as the text that they match."""
+        built = self.built
+        if built._shares_spaces:
+            raise Unproven("added tokens that may share a white space")
+        shown = built.shown_ids
+        ranges = self._ranges(row)
+        truncation = self.settings["truncation"]
+        is_left = truncation is not None and truncation["direction"] == "left"
+        for sequence, (start, end) in ranges.items():
+            own = [at for at in range(start, end) if ids[at] in shown and not special[at]]
+            if not own:
+                continue
+            text = (self.texts if sequence == 0 else self.pairs or [])[row]
+            texts = [
+                each
+                for part in ([text] if isinstance(text, str) else text)
+                for each in built.core.token_texts(part, list(shown), _permission(self.settings["splits_special"]))
+            ]
+            texts = texts[len(texts) - len(own) :] if is_left else texts[: len(own)]
+            for at, each in zip(own, texts, strict=True):
+                tokens[at] = each
+
+    def _known(self, ids: list[int], row: int) -> list[int]:
+        """Ids that all have spellings: those of padding may be any number, and their tokens are replaced."""
+        own = int(self.rows.lengths[row])
+        if own == len(ids):
+            return ids
+        pad = [0] * (len(ids) - own)
+        some = next(iter(self.built.spellings), None)
+        fill = pad if some is None else [some] * len(pad)
+        return fill + ids[len(pad) :] if self.rows.is_left else ids[:own] + fill
+
+    def _with_padding(self, tokens: list[str], row: int) -> list[str]:
+        padding = self.settings["padding"]
+        own = int(self.rows.lengths[row])
+        if padding is None or own == len(tokens):
+            return tokens
+        fill = [padding["pad_token"]] * (len(tokens) - own)
+        return fill + tokens[len(fill) :] if self.rows.is_left else tokens[:own] + fill
+
+    def ranges(self, row: int) -> dict[int, tuple[int, int]]:
+        """Sequence -> range of its tokens; empty: one sequence, of all tokens."""
+        built, is_pair = self.built, self.pairs is not None
+        if not is_pair and built.state.stage_json("post_processor") is None:
+            return {}
+        return self._ranges(row)
+
+    def _ranges(self, row: int) -> dict[int, tuple[int, int]]:
+        rows, is_pair = self.rows, self.pairs is not None
+        items = self.built._items[is_pair, self.settings["add_special_tokens"]]
+        own = int(rows.lengths[row])
+        at = rows.width - own if rows.is_left and rows.width > own else 0
+        segments = rows.batch.segments
+        if segments is None:
+            return {0: (at, at + own)}
+        lengths = segments.lengths[row if len(segments.lengths) > 1 or len(rows.batch) == 1 else 0].tolist()
+        found: dict[int, tuple[int, int]] = {}
+        for item, length in zip(items, lengths, strict=True):
+            if item.text is not None:
+                found[item.text] = (at, at + length)
+            at += length
+        return found
+
+    # ── overflow ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def may_overflow(self, row: int) -> bool:
+        """False if truncation removed nothing from a row."""
+        truncation = self.settings["truncation"]
+        return truncation is not None and int(self.rows.lengths[row]) >= min(
+            truncation["max_length"], max(truncation["max_length"] - 1, 0)
+        )
+
+    def overflowing(self, row: int) -> list[Encoding]:
+        """The pieces that truncation removed from a row."""
+        if not self.may_overflow(row):
+            return []
+        settings = dict(self.settings)
+        if settings["padding"] is not None:
+            settings["padding"] = _fixed(settings["padding"], self.rows.width)
+        pairs = None if self.pairs is None else [self.pairs[row]]
+        try:
+            rows = self.built.encode([self.texts[row]], pairs, overflow=True, **settings)
+            if len(rows.batch) == 1:
+                return []
+            call = _Overflow(self.built, [self.texts[row]], pairs, settings, self.fallback, self.kind, rows)
+            pieces = [Encoding.of_call(call, at) for at in range(1, len(rows.batch))]
+            if pairs is not None and len(pieces) > 1:
+                raise Unproven("pieces of both texts of a pair")
+            for piece in pieces:
+                piece.columns()
+        except Unproven:
+            found: list[Encoding] = self._original(row)["overflowing"]
+            return found
+        return pieces
+
+
+class TextCall(Call):
+    """A call with one text, which is neither truncated nor padded: its columns are computed without arrays.
+
+    Args:
+        built, text, fallback: as `Call`.
+        adds: whether the template is applied.
+        ids: the ids.
+    """
+
+    __slots__ = ("_adds", "_ids")
+
+    def __init__(
+        self, built: Built, text: str, adds: bool, ids: list[int], fallback: Callable[[Call, int], Encoding]
+    ) -> None:
+        self.built = built
+        self.texts = [text]
+        self.pairs = None
+        self.settings = PLAIN[adds]
+        self.fallback = fallback
+        self.kind = "char"
+        self._rows = None
+        self._cache = {}
+        self._adds = adds
+        self._ids = ids
+
+    def length(self, row: int) -> int:
+        """Number of ids."""
+        return len(self._ids)
+
+    def _known(self, ids: list[int], row: int) -> list[int]:
+        return ids
+
+    def _with_padding(self, tokens: list[str], row: int) -> list[str]:
+        return tokens
+
+    def may_overflow(self, row: int) -> bool:
+        """False: nothing is truncated."""
+        return False
+
+    def _ranges(self, row: int) -> dict[int, tuple[int, int]]:
+        frame = self.built.frames[self._adds]
+        if frame is None:
+            return super()._ranges(row)
+        return {0: (len(frame.before), len(self._ids) - len(frame.after))}
+
+    def _made(self, name: str) -> list[list[Any]]:
+        frame = self.built.frames[self._adds]
+        if name == "ids":
+            return [self._ids]
+        if frame is None:
+            return super()._made(name)
+        before, after = len(frame.before), len(frame.after)
+        size = len(self._ids) - before - after
+        if name == "type_ids":
+            return [[*frame.before, *([frame.type_id] * size), *frame.after]]
+        if name == "attention_mask":
+            return [[1] * len(self._ids)]
+        if name == "special_tokens_mask":
+            return [[1] * before + [0] * size + [1] * after]
+        if self.built._shares_spaces:
+            raise Unproven("added tokens that may share a white space")
+        if name == "offsets" and self.built.drops_text:
+            return self._offsets_by_text()
+        own = memoryview(array("I", self._ids[before : before + size])).cast("B")
+        try:
+            values = self.built.core.known_spans(self.texts[0], own, "all", 2 if name == "offsets" else 3)
+        except (JetonError, UnicodeError) as error:
+            raise Unproven(type(error).__name__) from None
+        flat = values.cast("q").tolist()
+        if name == "offsets":
+            return [[(0, 0)] * before + list(zip(flat[::2], flat[1::2], strict=True)) + [(0, 0)] * after]
+        return [[None] * before + flat + [None] * after]
+
+
+class _Overflow(Call):
+    """A call with one text, whose rows are its pieces."""
+
+    __slots__ = ()
+
+    def may_overflow(self, row: int) -> bool:
+        """False: pieces have no pieces."""
+        return False
+
+    def _again(self, **columns: Any) -> Rows:
+        return self.built.encode(self.texts, self.pairs, overflow=True, **self.settings, **columns)
+
+    def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
+        raise Unproven("texts of the tokens of a piece")
+
+    def _original(self, row: int) -> dict[str, Any]:
+        raise Unproven("a column of a piece")
+
+    def _made(self, name: str) -> list[list[Any]]:
+        if name == "words" and self.kind:
+            rows = self._again(words=True)
+            return [rows.word_ids(row) for row in range(len(rows.batch))]
+        if not self.kind:
+            raise Unproven("pieces without offsets")
+        return super()._made(name)
+
+
+def _fixed(padding: Mapping[str, Any], width: int) -> dict[str, Any]:
+    return {**padding, "length": width, "pad_to_multiple_of": None}
+
+
+def columns_of(state: bytes) -> Encoding:
+    """An encoding from the pickled state of one of the original."""
+    made = Encoding()
+    made.__setstate__(state)
+    return made
+
+
+def _permission(splits_special: bool) -> Any:
+    return "raise" if splits_special else "all"

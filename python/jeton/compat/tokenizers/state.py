@@ -1,0 +1,544 @@
+"""`State`: the components of a tokenizer, and the engine that Jeton builds of them on the next use.
+
+A state is immutable except for its component objects, which callers may change in place: a build records the versions
+of those that callers have seen, and a later use compares them. The vocabulary of a model is kept as the two members of
+a `tokenizer.json`, which the core writes again if a component changes in a way that affects how entries are read.
+
+Ids of added tokens follow Hugging Face's rule: that of an equal entry, else the next one after all entries and added
+tokens.
+
+Source: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`add_tokens`), tokenizer/serialization.rs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..._core import SpelledVocabulary, normalize_texts
+from ...definition import Bpe, Unigram
+from ...errors import FormatError, JetonError, UnknownTokenError, UnsupportedFeatureError
+from ...formats.tokenizer_json import read_parsed, stages_of, written_members
+from ...tokenizer import Tokenizer
+from ...util.lazy import cached_property
+from ...util.record import replace
+from ..hf_backend import Engine
+from . import models, parts
+
+__all__ = ["KINDS", "Added", "Built", "State"]
+
+KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
+NO_VOCAB = (b"{}", b"[]")
+
+
+class Added(NamedTuple):
+    """An added token, with the fields of its JSON in order."""
+
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = True
+    special: bool = False
+
+    @classmethod
+    def of_json(cls, facts: Mapping[str, Any]) -> Added:
+        """Reads an element of ``added_tokens``."""
+        flags = [facts[name] for name in cls._fields[1:]]
+        if not isinstance(facts["content"], str) or not all(isinstance(flag, bool) for flag in flags):
+            raise FormatError("an added token has a content and five flags", place="$.added_tokens")
+        return cls(facts["content"], *flags)
+
+    def to_json(self, id: int) -> dict[str, Any]:
+        """An element of ``added_tokens``."""
+        return {"id": id, **self._asdict()}
+
+
+class Spellings(dict[int, str]):
+    """Id -> spelling, filled on use."""
+
+    def __init__(self, spell: Callable[[int], str]) -> None:
+        super().__init__()
+        self._spell = spell
+
+    def __missing__(self, id: int) -> str:
+        found = self[id] = self._spell(id)
+        return found
+
+
+class Built(Engine):
+    """Engine of a state, with facts that results need."""
+
+    def __init__(self, tok: Tokenizer, state: State) -> None:
+        super().__init__(tok)
+        self.state = state
+        self.core = tok._core
+
+    @cached_property
+    def normalized_contents(self) -> dict[int, str]:
+        """Id -> normalized content, of the added tokens that normalization changes."""
+        parts = self.tok.definition.normalizer
+        rows = [(id, token.content) for id, token in self.state.added.items() if token.normalized]
+        if not parts or not rows:
+            return {}
+        found = normalize_texts(_parts_json(parts), [content for _, content in rows], [])
+        return {id: text for (id, content), (text, _) in zip(rows, found, strict=True) if text != content}
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """Id -> the token that Hugging Face shows."""
+        known = Spellings(self._spelling)
+        known.update({id: token.content for id, token in self.state.added.items()})
+        known.update(self.normalized_contents)
+        return known
+
+    @cached_property
+    def untrimmed_ids(self) -> frozenset[int]:
+        """Unigram's unknown token where offsets are trimmed: the original trims those of the text that it shows."""
+        trims = (self.tok.definition.template or {}).get("trim_offsets")
+        return self.shown_ids - self.state.added.keys() if trims else frozenset()
+
+    @cached_property
+    def drops_text(self) -> bool:
+        """True if the model leaves out characters that it does not know, and so shifts offsets."""
+        model, core = self.tok.definition.model, self.core
+        if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
+            return False
+        if model.level == "byte":
+            return any(core.find(bytes([byte]), False) is None for byte in range(256))
+        return not model.byte_fallback or any(core.find(b"<0x%02X>" % byte, False) is None for byte in range(256))
+
+    @cached_property
+    def kept_ids(self) -> frozenset[int]:
+        """Special tokens that decoding never leaves out: the original compares their normalized content."""
+        added = self.state.added
+        return frozenset(id for id in self.normalized_contents if added[id].special)
+
+    def _spelling(self, id: int) -> str:
+        """Spelling of an entry; empty for an id that only the template has, which names it."""
+        return "" if self.core.content(id) is None else self.tok.id_to_token(id)
+
+    @cached_property
+    def shown_ids(self) -> frozenset[int]:
+        """Ids whose token is the text that they match: added tokens with white space, and Unigram's unknown token."""
+        model = self.tok.definition.model
+        shown = {id for id, token in self.state.added.items() if token.lstrip or token.rstrip}
+        if isinstance(model, Unigram) and model.unk_token:
+            shown.add(self.tok.token_to_id(model.unk_token))
+        return frozenset(shown)
+
+    @cached_property
+    def frames(self) -> tuple[Frame | None, Frame | None]:
+        """The template around one text, without and with special tokens; None if it is no frame of one text."""
+        return _frame(self._items[False, False]), _frame(self._items[False, True])
+
+    @cached_property
+    def template_names(self) -> dict[int, str]:
+        """Id -> name, of ids of the template that it names otherwise than the vocabulary does."""
+        named = dict(_template_names(self.state.stage_json("post_processor")))
+        return {id: name for id, name in named.items() if self.core.content(id) is None or self.spellings[id] != name}
+
+
+class Frame(NamedTuple):
+    """Type ids of the ids before and after a text, and of its own."""
+
+    before: list[int]
+    after: list[int]
+    type_id: int
+
+
+def _frame(items: Any) -> Frame | None:
+    texts = [at for at, item in enumerate(items) if item.text is not None]
+    if len(texts) != 1 or items[texts[0]].text != 0:
+        return None
+    sides = [[item.type_id for item in side for _ in item.ids] for side in (items[: texts[0]], items[texts[0] + 1 :])]
+    return Frame(sides[0], sides[1], items[texts[0]].type_id)
+
+
+def _template_names(processor: Any) -> Iterable[tuple[int, str]]:
+    for each in (processor or {}).get("processors", ()):
+        yield from _template_names(each)
+    for name in ("cls", "sep"):
+        if isinstance(pair := (processor or {}).get(name), list):
+            yield pair[1], pair[0]
+    for special in ((processor or {}).get("special_tokens") or {}).values():
+        yield from zip(special["ids"], special["tokens"], strict=False)
+
+
+def _parts_json(parts: Any) -> str:
+    return json.dumps([dict(part) for part in parts], ensure_ascii=False)
+
+
+class State:
+    """Components of a tokenizer.
+
+    Attributes:
+        options: JSON of the model, without its vocabulary and merges.
+        members: returns these, as JSON.
+        stages: JSON of each component, as long as no caller has seen its object.
+        objects: components that callers have seen or assigned.
+        added: id -> added token.
+    """
+
+    __slots__ = (
+        "_built",
+        "_ids",
+        "_members",
+        "_model_version",
+        "_replica",
+        "_size",
+        "_spelled",
+        "_tok",
+        "_watched",
+        "added",
+        "error",
+        "model",
+        "objects",
+        "options",
+        "stages",
+    )
+
+    def __init__(self, options: dict[str, Any], members: Callable[[], Members]) -> None:
+        self.options = options
+        self._members: Callable[[], Members] = members
+        self.model: Any = None
+        self.stages: dict[str, Any] = dict.fromkeys(KINDS)
+        self.objects: dict[str, Any] = {}
+        self.added: dict[int, Added] = {}
+        self._ids: dict[str, int] = {}
+        self._spelled: SpelledVocabulary | None = None
+        self._tok: Tokenizer | None = None  # of the last build of this vocabulary
+        self._model_version: Any = None  # of the model's object in that build
+        self._size: int | None = None  # number of entries of the model
+        self._built: Built | None = None
+        self._replica: Any = None
+        self._watched: tuple[tuple[Any, Any], ...] = ()
+        self.error: JetonError | None = None
+
+    # ── making one ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @classmethod
+    def of_json(cls, data: bytes) -> tuple[State, dict[str, Any]]:
+        """Reads a `tokenizer.json`.
+
+        Returns:
+            The state, and the members of the file that are no components.
+
+        Raises:
+            JetonError: the file is damaged.
+        """
+        rest, spelled = SpelledVocabulary.from_tokenizer_json(data)
+        top = json.loads(rest)
+        options = top.get("model") if isinstance(top, dict) else None
+        if not isinstance(options, dict):
+            raise FormatError("Model missing.", place="$.model")
+        options.pop("jeton", None)  # the original ignores it
+        state = cls(options, _unused)
+        state._spelled, state._size = spelled, len(spelled)
+        state.stages = {kind: top.get(kind) for kind in KINDS}
+        state._add([Added.of_json(token) for token in top.get("added_tokens") or ()])
+        state._members = state._written
+        if state._build() is None:
+            own = json.loads(data)["model"]
+            state._members = lambda: _members_of(own)
+        return state, top
+
+    @classmethod
+    def of_model(cls, model: Any) -> State:
+        """A state with nothing but a model."""
+        state = cls(model.options, model.members)
+        state.model = model
+        return state
+
+    def with_model(self, model: Any) -> State:
+        """Another model; ids of added tokens stay."""
+        made = State.of_model(model)
+        made._copy_stages(self)
+        made.added, made._ids = self.added, self._ids
+        return made
+
+    def with_stage(self, kind: str, part: Any) -> State:
+        """Another component, or None."""
+        made = self._derived()
+        made.stages[kind] = None
+        made.objects[kind] = part
+        return made
+
+    def with_tokens(self, tokens: Iterable[Added]) -> tuple[State, int]:
+        """More added tokens; returns the number of those that are new or differ, too."""
+        made = self._derived()
+        made.added, made._ids = dict(self.added), dict(self._ids)
+        num_new = made._add(tokens)
+        return (made, num_new) if num_new else (self, 0)
+
+    def _derived(self) -> State:
+        made = State(self.options, self._members)
+        made.model = self.model
+        made._copy_stages(self)
+        made.added, made._ids = self.added, self._ids
+        made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
+        made._model_version = self._model_version
+        made._members = self._members if self.model is not None else made._written
+        return made
+
+    def _copy_stages(self, other: State) -> None:
+        self.stages, self.objects = dict(other.stages), dict(other.objects)
+
+    def _add(self, tokens: Iterable[Added]) -> int:
+        """Adds tokens; returns the number of those that are new or differ."""
+        num_new, next_id = 0, None
+        for token in tokens:
+            known = self._ids.get(token.content)
+            if not token.content or (known is not None and self.added.get(known) == token):
+                continue
+            id = self.token_to_id(token.content)
+            if id is None:
+                if next_id is None:
+                    next_id = self._next_id()
+                id = next_id
+                next_id += 1
+            elif next_id is None:
+                next_id = self._next_id()  # before this token: one call numbers from its start
+            self._ids[token.content] = id
+            self.added[id] = token
+            num_new += 1
+        return num_new
+
+    def _next_id(self) -> int:
+        size, highest = self.size, max(self.added, default=-1)
+        return highest + 1 if highest >= size or (size == 0 and self.added) else size
+
+    # ── facts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def spelled(self) -> SpelledVocabulary:
+        """The vocabulary of the model, as its file spells it."""
+        if self._spelled is None:
+            vocab, merges = self.members()
+            facts = json.dumps(dict(self.model_options))[:-1].encode()
+            text = b'{"model":' + facts + b',"vocab":' + vocab + (b',"merges":' + merges if merges else b"") + b"}}"
+            _, self._spelled = SpelledVocabulary.from_tokenizer_json(text)
+        return self._spelled
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """JSON of the model, without its vocabulary and merges."""
+        return self.options if self.model is None else self.model.options
+
+    @property
+    def size(self) -> int:
+        """Number of entries of the model."""
+        if self._size is None:
+            self._size = len(self.spelled)
+        return self._size
+
+    def members(self) -> Members:
+        """The vocabulary and the merges of the model, as JSON."""
+        return self._members() if self.model is None else self.model.members()
+
+    def _written(self) -> Members:
+        if self._tok is None:
+            raise FormatError("a vocabulary that Jeton does not support", place="$.model")
+        return written_members(self._tok)
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of an added token or entry."""
+        found = self._ids.get(token)
+        return self.entry(token) if found is None else found
+
+    def entry(self, token: str) -> int | None:
+        """The id of an entry of the model."""
+        if self._spelled is None and self._tok is not None:
+            id = self._tok._spelling.entry(token)
+            if id is None and (known := self._tok._added.get(token.encode())) is not None:
+                return known if known < self.size else None
+            return id
+        try:
+            return self.spelled.id(token)
+        except UnicodeEncodeError:
+            return None
+
+    def stage(self, kind: str) -> Any:
+        """The object of a component, the same one for each call; None if there is none."""
+        if kind not in self.objects:
+            state = self.stages[kind]
+            part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
+            if part is not None:  # the others may have changed since they were recorded
+                self._watched = (*self._watched, (part, part.version))
+        return self.objects[kind]
+
+    def model_object(self) -> Any:
+        """The model's object, the same one for each call."""
+        if self.model is None:
+            members = self._members
+            self.model = models.Model.of(self._named_options(), members)
+            self._model_version = self.model.version
+            self._watched = (*self._watched, (self.model, self.model.version))
+        return self.model
+
+    def _named_options(self) -> dict[str, Any]:
+        """The options with the type, which old files leave out."""
+        if "type" in self.options or self._tok is None:
+            return self.options
+        return {"type": self._tok.definition.model.type, **self.options}
+
+    def stage_json(self, kind: str) -> Any:
+        """JSON of a component."""
+        part = self.objects.get(kind)
+        return self.stages[kind] if part is None else json.loads(_dumps(part.state))
+
+    def _watch(self) -> None:
+        """Records the versions of all components that callers have seen, for the build that follows."""
+        seen = [part for part in (self.model, *self.objects.values()) if part is not None]
+        self._watched = tuple((part, part.version) for part in seen)
+
+    def id_to_token(self, id: int) -> str | None:
+        """The spelling of an id: of an added token that is normalized, its normalized content."""
+        built = self.current()
+        known = self.added.get(id)
+        if built is None:
+            return known.content if known is not None else self.model_object().id_to_token(id)
+        if known is not None:
+            return built.spellings[id]
+        try:
+            return built.tok.id_to_token(id)
+        except UnknownTokenError:
+            return None
+
+    def vocab(self, *, with_added: bool) -> dict[str, int]:
+        """Spelling -> id."""
+        vocab: dict[str, int] | list[list[Any]] = json.loads(self.members()[0])
+        found = {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+        return found | self._ids if with_added else found
+
+    def to_json(self, settings: Mapping[str, Any], *, without_custom: bool = False) -> str:
+        """The content of a `tokenizer.json`.
+
+        Args:
+            settings: truncation and padding in their JSON.
+            without_custom: leaves out components that are Python objects; else they raise.
+        """
+        custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
+        left_out = custom if without_custom else ()
+        top = {
+            "version": "1.0",
+            **settings,
+            "added_tokens": [self.added[id].to_json(id) for id in sorted(self.added)],
+            **{kind: None if kind in left_out else self.written(kind) for kind in KINDS},
+        }
+        return f'{_dumps(top)[:-1]},"model":{self.model_object().json().decode()}}}'
+
+    def written(self, kind: str) -> Any:
+        """JSON of a component as the original writes it."""
+        part = self.stage(kind)
+        return None if part is None else part.state
+
+    def shown_facts(self, truncation: Any, padding: Any) -> dict[str, Any]:
+        """What `repr` shows."""
+        return {
+            "version": "1.0",
+            "truncation": truncation,
+            "padding": padding,
+            "added_tokens": [self.added[id].to_json(id) for id in sorted(self.added)],
+            **{kind: self.written(kind) for kind in KINDS},
+            "model": self.model_object().state,
+        }
+
+    def replica(self, extension: Any, *, is_new: bool) -> Any:
+        """A tokenizer of the original in this state, whose settings the caller may change.
+
+        Args:
+            extension: the original's module.
+            is_new: whether the last one may be in use.
+        """
+        if is_new:
+            return self._original(extension)
+        versions = tuple(part.version for part in (self.model, *self.objects.values()) if part is not None)
+        if self._replica is None or self._replica[0] != versions:
+            self._replica = versions, self._original(extension)
+        return self._replica[1]
+
+    def _original(self, extension: Any) -> Any:
+        made = extension.Tokenizer.from_str(self.to_json({}, without_custom=True))
+        for kind, part in self.objects.items():
+            if part is not None and part.is_custom:
+                setattr(made, kind, part.original())
+        return made
+
+    # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def current(self) -> Built | None:
+        """The engine; None if Jeton does not support the state, and `error` says why."""
+        for part, version in self._watched:
+            if part.version != version:
+                self._renew(part)
+                return self._build()
+        if self._built is None and self.error is None:
+            return self._build()
+        return self._built
+
+    def _renew(self, part: Any) -> None:
+        if part is self.model:  # its vocabulary may have changed
+            self._spelled = self._tok = self._size = None
+
+    def _build(self) -> Built | None:
+        self._watch()
+        try:
+            for kind, part in self.objects.items():
+                if part is not None and part.is_custom:
+                    raise UnsupportedFeatureError(f"the {kind} is a Python object", feature=kind)
+            tok = self._shared() or self._read()
+        except JetonError as error:
+            self._built, self.error = None, error
+            return None
+        self._tok, self.error = tok, None
+        self._model_version = None if self.model is None else self.model.version
+        self._spelled = None
+        self._built = Built(tok, self)
+        return self._built
+
+    def _top(self) -> dict[str, Any]:
+        return {
+            "added_tokens": [token.to_json(id) for id, token in self.added.items()],
+            **{kind: self.stage_json(kind) for kind in KINDS},
+            "model": self.model_options,
+        }
+
+    def _read(self) -> Tokenizer:
+        self._size = len(self.spelled)
+        return read_parsed(self._top(), self.spelled, source="the tokenizer", drops_unknown=True)
+
+    def _shared(self) -> Tokenizer | None:
+        """A tokenizer with the vocabulary of the last build, where only components differ; None if entries may."""
+        last = self._tok
+        if last is None or (self.model is not None and self.model.version != self._model_version):
+            return None
+        model = last.definition.model
+        known = {id: tuple(_flags(token)) for id, token in last.added_tokens.items()}
+        if known != {id: tuple(token) for id, token in self.added.items()}:
+            return None
+        if isinstance(model, Bpe) and model.end_of_word:
+            return None
+        stages = stages_of(self._top(), byte_level_model=isinstance(model, Bpe))
+        if stages.pop("is_byte_level") != last.definition.is_byte_level:
+            return None
+        return last._derived(definition=replace(last.definition, **stages), vocabulary=last._core.vocabulary())
+
+
+def _flags(token: Any) -> Iterable[Any]:
+    return (getattr(token, name) for name in Added._fields)
+
+
+def _members_of(model: dict[str, Any]) -> Members:
+    merges = model.get("merges")
+    return _dumps(model["vocab"]).encode(), None if merges is None else _dumps(merges).encode()
+
+
+def _unused() -> Members:
+    return NO_VOCAB
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,273 @@
+"""Conversions of arguments, with the exceptions of Hugging Face's package, and its text of objects.
+
+A converter takes an argument and returns the value that `tokenizer.json` has, or raises what the original raises.
+
+Source: huggingface/tokenizers 0.23.3, bindings/python/src (PyO3's conversions; utils/serde_pyo3.rs for `shown`).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from operator import index
+from typing import Any, TypeAlias
+
+__all__ = [
+    "Converter",
+    "Named",
+    "Word",
+    "character",
+    "flag",
+    "ignored",
+    "items",
+    "number",
+    "optional",
+    "pair",
+    "shown",
+    "single",
+    "size",
+    "size_32",
+    "text",
+    "to_json",
+    "widened",
+    "word",
+    "wrong",
+]
+
+Converter: TypeAlias = Callable[[Any], Any]
+
+
+class Word(str):
+    """A value of an enumeration: text in JSON, shown without quotation marks."""
+
+    __slots__ = ()
+
+
+class Named(dict[str, Any]):
+    """An object of JSON that is shown with the name of its type."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, members: Mapping[str, Any]) -> None:
+        super().__init__(members)
+        self.name = name
+
+
+def wrong(value: object, expected: str) -> TypeError:
+    """The error of an argument of another type."""
+    given = "'None'" if value is None else f"{type(value).__name__!r} object"
+    return TypeError(f"{given} is not an instance of {expected!r}")
+
+
+def flag(value: Any) -> bool:
+    """True or False, also NumPy's.
+
+    Examples:
+        >>> flag(True)
+        True
+    """
+    if isinstance(value, bool):
+        return value
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise wrong(value, "bool")
+
+
+def text(value: Any) -> str:
+    """A string without lone surrogates.
+
+    Examples:
+        >>> text("low")
+        'low'
+    """
+    if not isinstance(value, str):
+        raise wrong(value, "str")
+    if not value.isascii():
+        value.encode()
+    return str(value)
+
+
+def character(value: Any) -> str:
+    """A string of one character."""
+    if len(text(value)) != 1:
+        raise ValueError("expected a string of length 1")
+    return str(value)
+
+
+def size(value: Any) -> int:
+    """An integer of 64 bits without sign."""
+    number = index(value)
+    if number < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if number >> 64:
+        raise OverflowError("int too big to convert")
+    return number
+
+
+def size_32(value: Any) -> int:
+    """An integer of 32 bits without sign, such as an id."""
+    number = index(value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise OverflowError("Python int too large to convert to C long")
+    if not 0 <= number < 1 << 32:
+        raise OverflowError(f"number too {'small' if number < 0 else 'large'} to fit in target type")
+    return number
+
+
+def number(value: Any) -> float:
+    """A real number."""
+    if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise TypeError(f"must be real number, not {type(value).__name__}")
+    return float(value)
+
+
+def single(value: Any) -> float:
+    """The shortest decimal that rounds to a number's value in single precision.
+
+    Examples:
+        >>> single(0.1), widened(single(0.1))
+        (0.1, 0.10000000149011612)
+    """
+    rounded = float(struct.unpack("<f", struct.pack("<f", number(value)))[0])
+    for digits in range(1, 10):
+        if widened(float(f"{rounded:.{digits}g}")) == rounded:
+            return float(f"{rounded:.{digits}g}")
+    return rounded
+
+
+def widened(value: float | None) -> float | None:
+    """A number rounded to single precision."""
+    return value if value is None else float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def ignored(name: str, kind: str = "kwargs") -> None:
+    """Tells of an unknown option, as the original does.
+
+    Args:
+        name: of the option.
+        kind: the word of the message.
+    """
+    print(f"Ignored unknown {kind} option {name}")  # noqa: T201
+
+
+def optional(convert: Converter) -> Converter:
+    """Converter that also takes None."""
+    return lambda value: None if value is None else convert(value)
+
+
+def items(convert: Converter) -> Converter:
+    """Converter of a sequence that is no string."""
+
+    def converted(value: Any) -> list[Any]:
+        if isinstance(value, str):
+            raise TypeError("Can't extract `str` to `Vec`")
+        if not isinstance(value, Sequence) and type(value).__module__ != "numpy":
+            raise wrong(value, "Sequence")
+        return [convert(item) for item in value]
+
+    return converted
+
+
+def pair(first: Converter, second: Converter) -> Converter:
+    """Converter of a tuple of two."""
+
+    def converted(value: Any) -> tuple[Any, Any]:
+        if not isinstance(value, tuple):
+            raise wrong(value, "tuple")
+        if len(value) != 2:
+            raise ValueError(f"expected tuple of length 2, but got tuple of length {len(value)}")
+        return first(value[0]), second(value[1])
+
+    return converted
+
+
+def word(names: Mapping[str, str], message: str) -> Converter:
+    """Converter of the names of an enumeration to those in JSON."""
+
+    def converted(value: Any) -> Word:
+        found = names.get(text(value))
+        if found is None:
+            raise ValueError(message.format(value))
+        return Word(found)
+
+    return converted
+
+
+# ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_json(state: Any) -> str:
+    """Compact JSON, as the original writes it.
+
+    Examples:
+        >>> to_json({"type": "Prepend", "prepend": "▁"})
+        '{"type":"Prepend","prepend":"▁"}'
+    """
+    return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+
+
+def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = None) -> str:
+    """The text of a value in JSON, as `repr` of the original shows it.
+
+    Args:
+        value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
+        name: of the type of an object.
+        most: number of items of a list, of which the last is shown as an ellipsis.
+        longest: number of bytes of a string, likewise; None: unlimited.
+
+    Examples:
+        >>> shown({"type": "Split", "pattern": Named("String", {"String": " "}), "behavior": Word("Isolated")})
+        'Split(pattern=String(" "), behavior=Isolated)'
+    """
+
+    def inner(item: Any) -> str:
+        return shown(item, most=most, longest=longest)
+
+    def listed(all: Iterable[str], length: int) -> str:
+        texts = [each for each, _ in zip(all, range(most - 1), strict=False)]
+        return ", ".join([*texts, "..."] if length >= most else texts)
+
+    match value:
+        case None | bool():
+            return str(value)
+        case int():
+            return str(value)
+        case float():
+            return _decimal(value)
+        case Word():
+            return str(value)
+        case str():
+            if longest is not None and len(data := value.encode()) > longest:
+                value = data[:longest].decode("utf-8", "ignore") + "..."
+            return f'"{value}"'
+        case tuple():
+            return f"({listed(map(inner, value), len(value))})"
+        case list():
+            return f"[{listed(map(inner, value), len(value))}]"
+        case Named() if list(value) == [value.name]:
+            content = value[value.name]
+            return inner(Named(value.name, content)) if type(content) is dict else f"{value.name}({inner(content)})"
+    if isinstance(value, Named):
+        name = value.name
+    elif isinstance(value.get("type"), str):  # a vocabulary may have an entry of that spelling
+        name = value["type"]
+    if not name:
+        return "{" + listed((f"{inner(key)}:{inner(item)}" for key, item in value.items()), len(value)) + "}"
+    return f"{name}({', '.join(f'{key}={inner(item)}' for key, item in value.items() if key != 'type')})"
+
+
+def _decimal(value: float) -> str:
+    """A number without exponent, and without fraction if it is whole.
+
+    Examples:
+        >>> _decimal(1e-7), _decimal(-2.0), _decimal(float("inf"))
+        ('0.0000001', '-2', 'inf')
+    """
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), -float("inf")):
+        return str(value)
+    written = format(Decimal(repr(value)), "f")
+    return written[:-2] if written.endswith(".0") else written

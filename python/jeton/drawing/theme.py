@@ -1,0 +1,53 @@
+"""Colors of HTML fragments in the theme of the page around them.
+
+A notebook has its own theme, which need not be that of the system. So a fragment sets no `color-scheme` and no
+background, inherits the color of text, and takes its other colors from custom properties: those of the notebook's theme
+where its page tells it, else those of the system's.
+"""
+
+from __future__ import annotations
+
+__all__ = ["REPORT_CSS", "themed"]
+
+# Attributes and classes of JupyterLab, VS Code, Colab and documentation sites.
+_LIGHT = '[data-jp-theme-light="true"],.vscode-light,.vscode-high-contrast-light,[theme="light"],[data-theme="light"]'
+_DARK = '[data-jp-theme-light="false"],.vscode-dark,.vscode-high-contrast,[theme="dark"],[data-theme="dark"]'
+
+
+def themed(selector: str, light: str, dark: str) -> str:
+    """Style sheet with declarations for light and dark pages.
+
+    Examples:
+        >>> themed(".a", "--ink:#000", "--ink:#fff")[:58]
+        '.a{--ink:#000}@media (prefers-color-scheme:dark){.a{--ink:'
+    """
+    return (
+        f"{selector}{{{light}}}@media (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
+        f":is({_LIGHT}) {selector}{{{light}}}:is({_DARK}) {selector}{{{dark}}}"
+    )
+
+
+# Reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white, and on the dark grays of notebooks. What
+# they say is also said by a word or a sign.
+REPORT_CSS = (
+    themed(
+        ".jeton-report",
+        "--bad:#b00020;--warn:#8a5300;--note:#1a5fb4;--good:#0b6b2f",
+        "--bad:#ff8a80;--warn:#ffb74d;--note:#90caf9;--good:#7bd88f",
+    )
+    + """
+.jeton-report{font:15px/1.5 system-ui,sans-serif;max-width:62rem;text-align:left}
+.jeton-report h1{font-size:1.4rem;margin:0 0 .2rem}
+.jeton-report h2{font-size:1rem;margin:0}
+.jeton-report p{margin:.2rem 0}
+.jeton-report .soft{opacity:.75}
+.jeton-report section{border-top:1px solid #8888;padding:.6rem 0}
+.jeton-report table{border-collapse:collapse;margin:.4rem 0;background:none}
+.jeton-report th{font-weight:600;white-space:nowrap}
+.jeton-report tr,.jeton-report td,.jeton-report th{background:none;border:0;color:inherit;text-align:left}
+.jeton-report td,.jeton-report th{padding:0 1rem 0 0;vertical-align:top;overflow-wrap:anywhere}
+.jeton-report .number{text-align:right}
+.jeton-report code,.jeton-report .ids{font:13px/1.5 ui-monospace,monospace;background:none;color:inherit}
+.jeton-report summary{cursor:pointer}
+"""
+)

@@ -1,0 +1,26 @@
+"""Merge numbers: the position of a merge in the order of learning, from 1, which all views display.
+
+Ranks order merges as well. But those of a rank file (tiktoken) are ids of tokens, and the first merge has rank 256.
+"""
+
+from __future__ import annotations
+
+from ...definition import Bpe
+from ...tokenizer import Tokenizer
+
+__all__ = ["first_rank"]
+
+
+def first_rank(tok: Tokenizer) -> int:
+    """The rank of the first merge: the number of a merge is its rank minus this, plus one.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+        >>> first_rank(tok)
+        0
+    """
+    model = tok.definition.model
+    if not isinstance(model, Bpe) or model.ranks != "tokens" or not tok.merges:
+        return 0
+    return tok.merges[0][2]  # in the order of ranks

@@ -1,0 +1,243 @@
+"""Chunks at paragraphs, blocks of Markdown and definitions of code: limits, no lost text, and where they end."""
+
+from __future__ import annotations
+
+import ast
+import random
+import sys
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from jeton.calls.structure import HEADED, LINE, STRUCTURES, boundaries
+from jeton.errors import MissingDependencyError
+from tests.material import KINDS, tokenizer
+from tests.selection import amount
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+SOURCES = sorted((ROOT / "python" / "jeton").glob("*/*.py"))
+RUST = sorted((ROOT / "crates").glob("*/src/**/*.rs"))
+STRUCTURED = (("paragraph", PAGES), ("markdown", PAGES), ("code", SOURCES), ("code", RUST))
+BYTES = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+# Lines that begin, end and nest blocks of Markdown, or continue and hide lines of code.
+LINES = (
+    *("", "", "", " ", "a", "b c", "# h", "## h", "===", "---", "```", "~~~", "- a", "  - b", "1. c", "> q", "> - q"),
+    *("    code", "|a|b|", "|-|-|", "<div>", "</div>", "<!--", "-->", "[a]: b", "\tx", "def f():", "    return 1", "}"),
+    *("@d", "// c", "# c", "/*", "*/", '"""', "'''", "x = {", "{", "else:", "今天", "é", 'f("{")', "'"),
+)
+texts = st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(("\n", "\n", "\n", "\r\n", "\r")))).map(
+    lambda lines: "".join(line + end for line, end in lines)
+)
+
+
+@cache
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def checked(tok: jeton.Tokenizer, text: str, limit: int, at: str, overlap: int = 0) -> list[jeton.Chunk]:
+    """The chunks, if they are within their limit, and all of the text."""
+    chunks = tok.split(text, limit, at=at, overlap=overlap)  # type: ignore[arg-type]
+    data = text.encode()
+    for chunk in chunks:
+        assert chunk.num_tokens == len(tok.encode(chunk.text)) <= limit
+        assert chunk.text == text[slice(*chunk.char_span)] != ""
+        assert chunk.text.encode() == data[slice(*chunk.byte_span)]
+    if not overlap:
+        assert "".join(chunk.text for chunk in chunks) == text
+    for before, after in pairwise(chunks):
+        assert before.char_span[0] < after.char_span[0] <= before.char_span[1] < after.char_span[1]
+        shared = text[after.char_span[0] : before.char_span[1]]
+        assert len(tok.encode(shared)) <= overlap
+    assert not text or (chunks[0].char_span[0], chunks[-1].char_span[1]) == (0, len(text))
+    return chunks
+
+
+def expected_end(text: str, start: int, limit: int, at: str) -> int | None:
+    """End of a chunk of bytes, without windows or bisection; None: no line ends in reach."""
+    places = dict(zip(*boundaries(text, at), strict=True))
+    reach = [place for place in places if place > start and len(text[start:place].encode()) <= limit]
+    inner = [place for place in [*places, len(text)] if places.get(place, 0) < LINE]
+    for place in reach:
+        end = next((end for end in inner if end > place), len(text))
+        if places[place] == HEADED and len(text[place:end].encode()) > limit:
+            places[place] = sys.maxsize  # what follows the heading is divided anyway
+    reach = [place for place in reach if places[place] < sys.maxsize]
+    return max(reach, key=lambda place: (-places[place], place), default=None)
+
+
+@given(text=texts, limit=st.integers(4, 60), at=st.sampled_from(STRUCTURES))
+def test_chunks_end_at_the_last_of_the_strongest_boundaries(text: str, limit: int, at: str) -> None:
+    for chunk in checked(BYTES, text, limit, at):
+        start, end = chunk.char_span
+        if end < len(text) and (expected := expected_end(text, start, limit, at)):
+            assert end == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_model(kind: str) -> None:
+    tok, rng = tokenizer(kind), random.Random(kind)
+    for _ in range(amount(60, default=4)):
+        text = "".join(rng.choice(("the old ", "today", *LINES)) + "\n" for _ in range(rng.randrange(40)))
+        at, limit = rng.choice(STRUCTURES), rng.choice((6, 9, 20, 60))
+        try:
+            checked(tok, text, limit, at)
+            checked(tok, text, limit, at, overlap=rng.randrange(limit))
+        except jeton.InvalidTextError:
+            assert kind  # a model without an unknown token, as for `encode`
+
+
+@pytest.mark.parametrize(("at", "files"), STRUCTURED, ids=lambda each: each if isinstance(each, str) else "")
+def test_real_files(at: str, files: list[Path]) -> None:
+    tok = jeton.default()
+    for path in files[:: amount(1, default=len(files) // 3)]:
+        text = read(path)
+        for limit, overlap in ((12, 0), (100, 0), (300, 60)):
+            checked(tok, text, limit, at, overlap)
+
+
+@pytest.mark.parametrize("limit", [60, 250])
+def test_fences_that_fit_are_whole(limit: int) -> None:
+    tok = jeton.default()
+    num_whole = 0
+    for path in PAGES[:: amount(1, default=6)]:
+        text, at, begin = read(path), 0, None
+        cuts = {chunk.char_span[1] for chunk in tok.split(text, limit, at="markdown")}
+        for line in text.splitlines(keepends=True):
+            at += len(line)
+            if line.startswith("```"):
+                if begin is None:
+                    begin = at - len(line)
+                    continue
+                if tok.count(text[begin:at]) <= limit:
+                    assert not any(begin < cut < at for cut in cuts), (path.name, text[begin:at])
+                    num_whole += 1
+                begin = None
+    assert num_whole > 5
+
+
+def test_sections_paragraphs_and_headings() -> None:
+    text = "# A\n\nintro\n\n## B\n\none\n\ntwo\n\n## C\n\n- x\n- y\n  - z\n\n# D\n## E\nend\n"
+    parts = [chunk.text for chunk in BYTES.split(text, 24, at="markdown")]
+    assert parts == ["# A\n\nintro\n\n", "## B\n\none\n\ntwo\n\n", "## C\n\n- x\n- y\n  - z\n\n", "# D\n## E\nend\n"]
+    # What is too long for its heading leaves it only if it is whole then.
+    assert [chunk.text for chunk in BYTES.split("# Head\n\n" + "a b\n" * 3 + "\n", 16, at="markdown")] == [
+        "# Head\n\n",
+        "a b\n" * 3 + "\n",
+    ]
+    assert BYTES.split("# Head\n\n" + "a b\n" * 9, 16, at="markdown")[0].text == "# Head\n\na b\na b\n"
+
+
+def test_front_matter_is_one_block() -> None:
+    text = "---\ntitle: a\nurl: b\n---\n\n# A\n\nb\n"
+    places = dict(zip(*boundaries(text, "markdown"), strict=True))
+    assert [place for place, level in places.items() if level < HEADED] == [text.index("\n\n#") + 1, text.index("#")]
+
+
+@pytest.mark.parametrize("limit", [300, 900])
+def test_definitions_that_fit_are_whole(limit: int) -> None:
+    """Python's own parser finds the definitions. A chunk never begins inside of one at the top level that fits."""
+    tok = jeton.default()
+    num_whole = 0
+    for path in SOURCES[:: amount(1, default=8)]:
+        text = read(path)
+        starts = [0]
+        for line in text.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        cuts = {chunk.char_span[1] for chunk in tok.split(text, limit, at="code")}
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.end_lineno:
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                begin, end = starts[first - 1], starts[node.end_lineno]
+                if tok.count(text[begin:end]) <= limit:
+                    assert not any(begin < cut < end for cut in cuts), (path.name, node.name)
+                    num_whole += 1
+    assert num_whole > 10
+
+
+def test_code_with_braces() -> None:
+    text = "\n".join(
+        (
+            *("namespace a {", "", "// First.", "int f(int x)", "{", '    if (x) { return "}"; }', "    else {"),
+            *(
+                "        g();",
+                "    }",
+                "}",
+                "",
+                "#[test]",
+                "fn g<'a>(x: &'a str) {",
+                "    call(",
+                "        x,",
+                "    );",
+            ),
+            *("}", "", "/* A", "comment { */", "void h() {}", "", "} // namespace a", ""),
+        )
+    )
+    strong = [place for place, level in zip(*boundaries(text, "code"), strict=True) if level < LINE]
+    starts = [text[place:].split("\n", 1)[0] for place in strong]
+    assert starts == ["// First.", "#[test]", "/* A"]
+
+
+def test_not_even_a_line_fits() -> None:
+    text = "One two three. Four five six. Seven\n"
+    assert [chunk.text for chunk in BYTES.split(text, 16, at="paragraph")] == [
+        "One two three. ",
+        "Four five six. ",
+        "Seven\n",
+    ]
+    assert BYTES.split("abcdefgh(x) + y\n", 9, at="code")[0].text == "abcdefgh("
+
+
+def test_errors_have_positions_in_the_text() -> None:
+    with pytest.raises(jeton.ConfigError, match="the character at position 4 takes 3 tokens, and the limit is 2") as of:
+        BYTES.split("a\n\nb今", 2, at="paragraph")
+    assert (of.value.position, of.value.option) == (4, "max_tokens")
+    with pytest.raises(jeton.InvalidTextError, match="at position 4"):
+        BYTES.split("a\n\nb\ud83d", 2, at="code")
+    with pytest.raises(jeton.ConfigError, match="at="):
+        BYTES.split("a", 2, at="line")  # type: ignore[arg-type]
+    with pytest.raises(jeton.ConfigError, match="at="):
+        BYTES.truncate("a", 2, at="code")  # type: ignore[arg-type]
+    assert BYTES.split("", 1, at="markdown") == []
+
+
+def test_special_tokens_and_templates() -> None:
+    tok = BYTES.add_tokens(["<|end|>"])
+    assert [chunk.num_tokens for chunk in tok.split("a\n\n<|end|>", 4, at="paragraph", special="all")] == [4]
+    with pytest.raises(jeton.SpecialTokenError):
+        tok.split("a\n\n<|end|>", 4, at="paragraph", special="raise")
+
+
+def test_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'jeton\[markdown\]'"):
+        BYTES.split("a b", 2, at="markdown")
+
+
+@pytest.mark.parametrize(
+    ("at", "line"),
+    [
+        ("markdown", "- a\n"),
+        ("markdown", "a\n\n"),
+        ("markdown", "[a](<b\n"),
+        ("code", "/*\n"),
+        ("code", '"\\"'),
+        ("code", "(\n"),
+        ("paragraph", " \n"),
+    ],
+)
+def test_time_is_linear(at: str, line: str) -> None:
+    tok = jeton.default()
+    times = []
+    for num_lines in (1000, 8000):
+        start = process_time()
+        tok.split(line * num_lines, 100, at=at)  # type: ignore[arg-type]
+        times.append(process_time() - start)
+    assert times[1] < 40 * max(times[0], 0.005)  # 8 times the text; quadratic: 64 times

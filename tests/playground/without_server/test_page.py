@@ -1,0 +1,85 @@
+"""The page without a server in Chromium, opened from a plain file server, with no other network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from ..conftest import Problems
+
+VIEWS = ("tokens", "why", "train", "compare", "vocabulary", "classics")
+
+
+@pytest.fixture
+def requests() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def static_page(chromium: Any, static_address: str, problems: Problems, requests: list[str]) -> Iterator[Any]:
+    """A fresh page, without any host but the file server; complaints fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(15_000)
+    context.route(lambda url: not url.startswith(static_address), lambda route: route.abort())
+    page = context.new_page()
+    problems.watch(page)
+    page.on("request", lambda request: requests.append(request.url))
+    yield page
+    context.close()
+    assert not problems, "\n".join(problems)
+    assert all(url.startswith((static_address, "blob:", "data:")) for url in requests)
+
+
+def show(page: Any, address: str, **state: str) -> Any:
+    page.goto(f"{address}#{urlencode(state)}")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    return page.locator(f".view-{state.get('view', 'tokens')}")
+
+
+def test_tokens_appear_within_a_second(static_page: Any, static_address: str, requests: list[str]) -> None:
+    began = time.monotonic()
+    static_page.goto(static_address)
+    static_page.locator(".view-tokens .t").first.wait_for()
+    assert time.monotonic() - began < 1 + 2  # 0.4 s on an idle machine
+    fetched = [url.rpartition("/")[2].partition(".")[0] for url in requests if "/vocabularies/" in url]
+    assert fetched == ["default"]
+
+
+def test_every_view_works(static_page: Any, static_address: str) -> None:
+    for view in VIEWS:
+        root = show(static_page, static_address, view=view, text="low lower lowest")
+        root.locator(".t, .symbol, table, ul, .token").first.wait_for()
+        assert root.locator(".failure:visible").all_inner_texts() == []
+    root = show(static_page, static_address, view="chat")
+    assert "pip install 'jeton[play]'" in root.locator(".failure:visible").inner_text()
+
+
+def test_a_link_opens_another_tokenizer(static_page: Any, static_address: str, requests: list[str]) -> None:
+    show(static_page, static_address, tokenizer="wordpiece", text="the old tale")
+    static_page.locator("#facts", has_text="WordPiece").wait_for()
+    assert not any(
+        "the" in url.partition("#")[0].rpartition("/")[2] and "tale" in url.partition("#")[0] for url in requests
+    )
+
+
+def test_an_opened_file_is_not_sent(
+    static_page: Any, static_address: str, requests: list[str], files: list[str]
+) -> None:
+    show(static_page, static_address, text="the old tale")
+    before = len(requests)
+    static_page.set_input_files("#file", next(file for file in files if file.endswith("pieces.model")))
+    static_page.locator("#facts", has_text="Pieces").wait_for()
+    assert [url for url in requests[before:] if not url.endswith("icon.svg")] == []
+
+
+def test_the_shared_address_is_that_of_the_page(static_page: Any, static_address: str) -> None:
+    show(static_page, static_address, text="the old tale")
+    static_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    static_page.locator("#share").click()
+    static_page.locator("#notice").wait_for()
+    address = static_page.evaluate("navigator.clipboard.readText()")
+    assert address.startswith(f"{static_address}#")

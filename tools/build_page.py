@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Builds the playground without a server: ``python tools/build_page.py OUT``, then serve OUT by any web server.
+
+The page is that of ``jeton play``. Its requests are answered by a worker with the core as WebAssembly, so a text never
+leaves the browser. The default tokenizer is read when the page is opened; others, named by ``-t``, are files of the
+same folder that are fetched when they are selected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from page.bundle import bundle
+from page.compiler import HOW_TO_GET, compile_core, find_toolchain
+from page.data import engine_data
+
+import jeton
+from jeton.playground.catalog import Catalog
+from jeton.util.language import LANGUAGES, read_catalog
+
+ROOT = Path(__file__).parent.parent
+STATIC = ROOT / "python" / "jeton" / "playground" / "static"
+ENGINE = Path(__file__).parent / "page" / "engine"
+# Nothing but the files beside the page is loaded.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; base-uri 'none'; form-action 'none'"
+)
+
+
+def main() -> int:
+    """Builds the page and prints its sizes; returns the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("output", type=Path, help="folder of the page, which is replaced")
+    parser.add_argument("-t", dest="names", action="append", default=[], help="another vocabulary: a name or a file")
+    parser.add_argument("--wasm", type=Path, help="a compiled core, instead of compiling it")
+    parser.add_argument("--if-possible", action="store_true", help="succeed without a compiler, too, after a message")
+    arguments = parser.parse_args()
+    if arguments.if_possible and not arguments.wasm and find_toolchain() is None:
+        print(f"the playground without a server is not built. {HOW_TO_GET}")
+        return 0
+    try:
+        module = arguments.wasm.read_bytes() if arguments.wasm else compile_core()
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(build(arguments.output, module, arguments.names)))
+    return 0
+
+
+def build(output: Path, module: bytes, names: list[str]) -> list[str]:
+    """Writes the page; returns lines about its sizes.
+
+    Args:
+        output: the folder.
+        module: the core.
+        names: further vocabularies, as `jeton.load` takes them.
+    """
+    if output.exists():
+        if not (output / "engine").exists() and any(output.iterdir()):
+            raise SystemExit(f"{output} is not empty, and not a page that was built before")
+        shutil.rmtree(output)
+    shutil.copytree(STATIC, output)
+    for language in LANGUAGES:
+        _write(output / f"strings.{language}.json", json.dumps(read_catalog("strings", language), ensure_ascii=False))
+
+    catalog = Catalog(names, cached=False)
+    tokenizers, vocabularies = [], 0
+    # The default first: the page opens with the first one, and others are fetched only when they are selected.
+    for entry in sorted(catalog.describe(), key=lambda entry: entry["key"] != "default"):
+        packed = _packed(bundle(catalog.get(entry["key"])))
+        name = f"{re.sub(r'[^A-Za-z0-9.-]+', '_', entry['key'])}.{_digest(packed)}.bin"
+        _write(output / "vocabularies" / name, packed)
+        vocabularies += len(packed)
+        place = {"file": f"../../vocabularies/{name}", "bytes": len(packed)}
+        tokenizers.append({"key": entry["key"], "name": entry["name"], "models": entry.get("models", ()), **place})
+    files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}
+    files["data.json"] = _packed(
+        json.dumps(engine_data(tokenizers), ensure_ascii=False, separators=(",", ":")).encode()
+    )
+    files["jeton.wasm"] = _packed(module)
+    # A folder by content: a browser never combines files of two builds.
+    folder = f"engine/{_digest(*files.values())}"
+    for name, data in files.items():
+        _write(output / folder / name, data)
+    page = (output / "index.html").read_text(encoding="utf-8")
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta name="jeton-engine" content="{folder}/worker.js" data-version="{jeton.__version__}">\n'
+    )
+    before, mark, after = page.partition('<meta name="viewport"')
+    _write(output / "index.html", f"{before}{head}{mark}{after}")
+
+    sizes = [path.stat().st_size for path in output.rglob("*") if path.is_file()]
+    first = next(each["bytes"] for each in tokenizers if each["key"] == "default")
+    return [
+        f"{len(sizes)} files, {sum(sizes):,} bytes: {output}",
+        f"the core {len(files['jeton.wasm']):,} bytes, data {len(files['data.json']):,}, "
+        f"the default vocabulary {first:,}, all {len(tokenizers)} vocabularies {vocabularies:,}",
+    ]
+
+
+def _packed(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+def _digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+
+
+def _write(path: Path, data: bytes | str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Data of the worker: what the endpoints of the server read from files and from Python's tables of Unicode."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jeton.definition import Pattern
+from jeton.formats.registry import REGISTRY, KnownRankFile
+from jeton.playground.data import paragraph, read
+
+__all__ = ["engine_data"]
+
+
+def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
+    """The content of ``data.json``; `tokenizers`: key, name, file and bytes of each bundle."""
+    return {
+        "tokenizers": tokenizers,
+        "characters": {name: list(_steps(test)) for name, test in PROPERTIES.items()},
+        "ranks": {known.sha256: _rank_file(known) for known in REGISTRY.values()},
+        "classics": read("classics.json"),
+        "recorded": read("recorded.json"),
+        "paragraph": paragraph(),
+    }
+
+
+def _rank_file(known: KnownRankFile) -> dict[str, Any]:
+    """What a rank file with a known content does not say."""
+    part = Pattern.of(known.pattern).part()
+    return {
+        "normalizer": list(known.normalizer),
+        "pretokenizer": [part] if part else [],
+        "special_tokens": list(known.special_tokens.items()),
+    }
+
+
+def _is_hidden(character: str) -> bool:
+    category = unicodedata.category(character)
+    is_noncharacter = ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"
+    return category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and is_noncharacter)
+
+
+# As `jeton.drawing.look_parts` uses them.
+PROPERTIES: dict[str, Callable[[str], bool]] = {
+    "mark": lambda character: unicodedata.category(character)[0] == "M",
+    "nonspacing": lambda character: unicodedata.category(character) == "Mn",
+    "hidden": _is_hidden,
+    "ltr": lambda character: unicodedata.bidirectional(character) == "L",
+    "rtl": lambda character: unicodedata.bidirectional(character) in ("R", "AL"),
+}
+
+
+def _steps(test: Callable[[str], bool]) -> Iterator[int]:
+    """Starts and ends of the ranges with a property, each less the number before it."""
+    before, last = False, 0
+    for code in range(sys.maxunicode + 2):
+        now = code <= sys.maxunicode and not 0xD800 <= code < 0xE000 and test(chr(code))
+        if now != before:
+            yield code - last
+            before, last = now, code
