@@ -99,6 +99,9 @@ async function share() {
   );
 }
 
+/** The address of the view, unless only this machine has it. */
+const citable = async () => (["127.0.0.1", "localhost", ""].includes(location.hostname) ? undefined : (await address()).url);
+
 function lost(names) {
   notify(say("The {names} was too long for this address, which does not contain it. Paste it again.", { names: named(names) }), true);
 }
@@ -364,7 +367,7 @@ async function start() {
   takeFiles();
   makePickers();
   $("share").addEventListener("click", share);
-  $("export").replaceWith(exportMenu(app, { share, notify, current: () => opened?.exported?.() ?? null }));
+  $("export").replaceWith(exportMenu(app, { share, citable, notify, current: () => opened?.exported?.() ?? null }));
   $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
   addEventListener("keydown", closeCard);
   try {

@@ -12,24 +12,25 @@
 // partial    number of tokens that `ids` and `data` have of a longer text; else absent
 // ready      a promise: the elements are complete; absent if they are
 
+import { bibtex, version } from "./citation.js";
 import { h, number } from "./dom.js";
 import { still, toPage } from "./exports/still.js";
 import { toPng, toSvg } from "./exports/svg.js";
 import { python } from "./exports/calls.js";
 import { counted, say } from "./language.js";
 
-const version = document.querySelector('meta[name="jeton-version"]')?.content;
 const SAID_MS = 1_500; // how long the button tells what was done
 
 /**
  * @param {Object} app
  * @param {Object} page
  * @param {() => Promise<void>} page.share  copies the address
+ * @param {() => Promise<string|undefined>} page.citable  the address, if it is of a public page
  * @param {(text: string, wrong?: boolean) => void} page.notify
  * @param {() => Object|null} page.current  what the open view exports
  * @returns {HTMLElement}
  */
-export function exportMenu(app, { share, notify, current }) {
+export function exportMenu(app, { share, citable, notify, current }) {
   const button = h("button", { type: "button", "aria-haspopup": "menu", "aria-expanded": "false", on: { click: () => toggle(popup.hidden), keydown: onButtonKey } }, say("Export"));
   const menu = h("div", { role: "menu", "aria-label": say("Export"), on: { keydown: onKey } });
   const note = h("p", { class: "hint" });
@@ -91,6 +92,7 @@ export function exportMenu(app, { share, notify, current }) {
     if (found?.data) copies.push(copied(say("JSON"), () => json(found)));
     if (found?.python) copies.push(copied(say("Call in Python"), () => found.python));
     if (found?.shell) copies.push(copied(say("Shell command"), () => found.shell));
+    copies.push([say("Citation (BibTeX)"), async () => copy(bibtex(await citable())), say("Copied")]);
     const saved = (ending, work) => [ending, () => work(found), say("Saved")];
     const files = found ? [saved("SVG", saveSvg), saved("PNG", savePng), saved("HTML", saveHtml), ...(found.data ? [saved("JSON", saveJson)] : [])] : [];
     menu.replaceChildren(...group(say("Copy"), copies), ...group(say("Save as"), files));

@@ -30,7 +30,7 @@ export function call(name, args, options = {}) {
 }
 
 /** Lines of Python after the import that they need. */
-export const program = (...lines) => ["import jeton", "", ...lines].join("\n") + "\n";
+export const program = (...lines) => ["import jeton", ...(lines[0].startsWith("from ") ? [] : [""]), ...lines].join("\n") + "\n";
 
 /** A command with its arguments; null if one of them cannot be written. */
 export function command(...args) {

@@ -325,8 +325,9 @@ pixel.width = pixel.height = 1;
 const brush = pixel.getContext("2d", { willReadFrequently: true });
 const colors = new Map(); // of one picture: the ground is that of the theme
 
-/** A color as `#rrggbb`, mixed with the ground if it is translucent; null if it is transparent. */
+/** A color as `#rrggbb`, mixed with the ground if it is translucent; null if it is transparent or none. */
 function hex(color) {
+  if (color === "none") return null;
   if (!colors.has(color)) {
     brush.clearRect(0, 0, 1, 1);
     brush.fillStyle = "#000";
