@@ -120,7 +120,7 @@ export function exportMenu(app, { share, citable, notify, current }) {
   const svgOf = async (found) => toSvg(await copyOf(found), caption(found));
   const saveSvg = async (found) => download(`${found.file}.svg`, new Blob([await svgOf(found)], { type: "image/svg+xml" }));
   const savePng = async (found) => download(`${found.file}.png`, await toPng(await svgOf(found)));
-  const saveHtml = async (found) => download(`${found.file}.html`, new Blob([toPage(await copyOf(found), { title: caption(found), lang: document.documentElement.lang })], { type: "text/html" }));
+  const saveHtml = async (found) => download(`${found.file}.html`, new Blob([await toPage(await copyOf(found), { title: caption(found), lang: document.documentElement.lang })], { type: "text/html" }));
   const saveJson = async (found) => download(`${found.file}.json`, new Blob([json(found)], { type: "application/json" }));
 
   return root;

@@ -1,11 +1,12 @@
 // A copy of what a view shows, without its controls, for pictures and files.
 
+import { askStyles } from "../ask.js";
 import { h } from "../dom.js";
 
 /** Tokens of each drawing in a copy; the number of those left out is written after them. */
 export const MAX_TOKENS = 5_000;
 /** Elements that are not copied. */
-const CONTROLS = "input, textarea, select, datalist, summary, .unseen, .one-line, .player, .stepper, .pager, [hidden], details:not([open]), button:not(:is(th, td, li) > *, .split)";
+const CONTROLS = "input, textarea, select, datalist, summary, .one-line, .player, .stepper, .pager, [hidden], details:not([open]), button:not(:is(th, td, li) > *, .split)";
 
 /**
  * Copies elements of a view.
@@ -65,24 +66,26 @@ function beginning(element, made, more) {
  *
  * @param {HTMLElement} root  of `still`
  * @param {{title: string, lang: string}} facts
- * @returns {string}
+ * @returns {Promise<string>}
  */
-export function toPage(root, { title, lang }) {
-  const element = (name, text) => Object.assign(document.createElement(name), { textContent: text }).outerHTML;
+export async function toPage(root, { title, lang }) {
+  const heading = h("h1", { class: "unseen" }, title);
   const head = [
     '<meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
-    element("title", title),
-    `<style>\n${styles(root)}\n</style>`,
+    h("title", {}, title).outerHTML,
+    `<style>\n${await styles(root)}\n</style>`,
   ];
-  return `<!doctype html>\n<html lang="${lang}">\n<head>\n${head.join("\n")}\n</head>\n<body>\n<main>${root.outerHTML}</main>\n</body>\n</html>\n`;
+  return `<!doctype html>\n<html lang="${lang}">\n<head>\n${head.join("\n")}\n</head>\n<body>\n<main>${heading.outerHTML}${root.outerHTML}</main>\n</body>\n</html>\n`;
 }
 
-/** The rules of the page's style sheets that apply to a copy; of the rules for hues, those that it uses. */
-function styles(root) {
+/** The page's style sheets, and of the rules for hues those that a copy uses. */
+async function styles(root) {
+  // not `cssText` of their rules, from which browsers leave out shorthands with variables
+  const sheets = await askStyles([...document.styleSheets].map(({ href }) => href));
   const used = new Set([...root.querySelectorAll("[class]")].flatMap((element) => [...element.classList]));
-  const isUsed = (rule) => !/^\.h\d+$/.test(rule.selectorText ?? "") || used.has(rule.selectorText.slice(1));
-  return [...document.styleSheets, ...document.adoptedStyleSheets].flatMap((sheet) => [...sheet.cssRules].filter(isUsed).map((rule) => rule.cssText)).join("\n");
+  const hues = document.adoptedStyleSheets.flatMap((sheet) => [...sheet.cssRules].filter(({ selectorText }) => used.has(selectorText.slice(1))).map((rule) => rule.cssText));
+  return [...sheets, ...hues].join("\n");
 }

@@ -44,7 +44,7 @@ function realSigns(root) {
     for (const which of ["::before", "::after"]) {
       const style = getComputedStyle(element, which);
       const text = generated(element, style.content);
-      if (!text.replace(MARKS, "")) continue;
+      if (!text) continue;
       const { fontSize, opacity, position, color, whiteSpace, fontWeight } = style;
       found.push([element, which, text, { fontSize, opacity, position, color, whiteSpace, fontWeight }]);
     }
@@ -139,7 +139,7 @@ class Canvas {
 
 function walk(element, canvas, opacity) {
   const style = getComputedStyle(element);
-  if (style.display === "none" || style.visibility === "hidden") return;
+  if (style.display === "none" || style.visibility === "hidden" || element.matches(".unseen")) return;
   opacity *= Number(style.opacity);
   if (element.localName === "svg") return canvas.chart(element, element.getBoundingClientRect());
   boxes(element, style, canvas);
