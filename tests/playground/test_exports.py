@@ -30,7 +30,7 @@ STATES: dict[str, dict[str, Any]] = {
     "why": {"tokenizer": "small", "text": "the 'oldest' tale\n今", "pretoken": 2},
     "train": {"example": "low 'lower' lowest\nlow", "size": 262, "step": 2, "text": "a"},
     "compare": {"compare": ["small", "characters"], "text": "the old 'tale'\nwas told"},
-    "chat": {"tokenizer": "small", "messages": [{"role": "user", "content": "it's \"old\"\n"}], "prompt": True},
+    "chat": {"tokenizer": "small", "messages": [{"role": "user", "content": 'it\'s "old"\n'}], "prompt": True},
     "vocabulary": {"tokenizer": "small", "find": "ol"},
     "classics": {"tokenizer": "bytes"},
 }
@@ -160,7 +160,9 @@ class TestCopies:
     def test_calls_of_chat_for_a_shell(self, open_page: Open) -> None:
         page = open_page("chat", tokenizer="default")
         names = items(page)
-        assert ("Shell command" in names) == ("Call in Python" in names and "add_tokens" not in copied(page, "Call in Python"))
+        assert ("Shell command" in names) == (
+            "Call in Python" in names and "add_tokens" not in copied(page, "Call in Python")
+        )
         if "Shell command" in names:
             ids = copied(page, "Ids").split()
             assert output_of(copied(page, "Shell command")).split() == ids
@@ -335,7 +337,8 @@ class TestMenu:
         assert not page.locator("#share").is_visible()
         page.locator(".menu > button").tap()
         box = page.get_by_role("menu").bounding_box()
-        assert 0 <= box["x"] and box["x"] + box["width"] <= 390
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert axe_violations(page) == []
 

@@ -656,6 +656,22 @@ class TestCopying:
         assert page.evaluate("navigator.clipboard.readText()") == text
 
 
+HOSTILE = {
+    "script": "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">",
+    "attributes": "\" onmouseover=\"document.title='pwned'\" x=\"' onfocus='document.title=1' autofocus '",
+    "css": '</style><style>*{display:none!important}</style> style="position:fixed" url(javascript:alert(1))',
+    "template": "${document.title='pwned'} {{constructor.constructor('return 1')()}} &lt;b&gt; &#60;",
+    "overrides": "a\u202e\u202dfdp.exe\u2066\u2067\u2069\u202c\u200f\u061c b",
+    "zero width": "a\u200b\u200c\u200d\u2060\ufeff\u00ad\u180eb\u115f\u3164\uffa0",
+    "tags": "flag \U000e0067\U000e0062\U000e007f end",
+    "marks": "z" + "\u0301\u0489\u20dd" * 200,
+    "controls": "".join(map(chr, (*range(1, 32), *range(127, 160)))),
+    "noncharacters": "\ufffe\uffff\U0010ffff\ufdd0",
+    "separators": "a\u2028b\u2029c\x85d\x0be\x0cf",
+    "prototype": "__proto__ constructor hasOwnProperty toString",
+}
+
+
 class TestHostileText:
     @pytest.mark.parametrize(
         ("name", "tokenizer_"),
