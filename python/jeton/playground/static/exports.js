@@ -89,7 +89,7 @@ export function exportMenu(app, { share, citable, notify, current }) {
     const copied = (words, text) => [words, () => copy(text()), say("Copied")];
     const copies = [[found?.token ? say("Link to this token") : say("Link to this view"), share, ""]];
     if (found?.ids) copies.push(copied(say("Ids"), () => plainIds(found.ids)), copied(say("Ids in Python"), () => pythonIds(found.ids)));
-    if (found?.data) copies.push(copied(say("JSON"), () => json(found)));
+    if (found?.data) copies.push(copied("JSON", () => json(found)));
     if (found?.python) copies.push(copied(say("Call in Python"), () => found.python));
     if (found?.shell) copies.push(copied(say("Shell command"), () => found.shell));
     copies.push([say("Citation (BibTeX)"), async () => copy(bibtex(await citable())), say("Copied")]);

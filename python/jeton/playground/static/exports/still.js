@@ -69,16 +69,16 @@ function beginning(element, made, more) {
  * @returns {Promise<string>}
  */
 export async function toPage(root, { title, lang }) {
-  const heading = h("h1", { class: "unseen" }, title);
+  const serialized = (element) => h("div", {}, element).getHTML();
   const head = [
     '<meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
-    h("title", {}, title).outerHTML,
+    serialized(h("title", {}, title)),
     `<style>\n${await styles(root)}\n</style>`,
   ];
-  return `<!doctype html>\n<html lang="${lang}">\n<head>\n${head.join("\n")}\n</head>\n<body>\n<main>${heading.outerHTML}${root.outerHTML}</main>\n</body>\n</html>\n`;
+  return `<!doctype html>\n<html lang="${lang}">\n<head>\n${head.join("\n")}\n</head>\n<body>\n${serialized(h("main", {}, h("h1", { class: "unseen" }, title), root))}\n</body>\n</html>\n`;
 }
 
 /** The page's style sheets, and of the rules for hues those that a copy uses. */
