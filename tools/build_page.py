@@ -82,7 +82,10 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
         _write(output / "vocabularies" / name, packed)
         vocabularies += len(packed)
         place = {"file": f"../../vocabularies/{name}", "bytes": len(packed)}
-        tokenizers.append({"key": entry["key"], "name": entry["name"], "models": entry.get("models", ()), **place})
+        facts = {fact: entry[fact] for fact in ("key", "name", "models")}
+        source = entry["source"]  # of a file the name alone: readers have other folders
+        here = Path(source).name if source and Path(source).exists() else source
+        tokenizers.append({**facts, "source": here, **place})
     files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}
     files["data.json"] = _packed(
         json.dumps(engine_data(tokenizers), ensure_ascii=False, separators=(",", ":")).encode()
@@ -95,8 +98,9 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
     page = (output / "index.html").read_text(encoding="utf-8")
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f'<meta name="jeton-engine" content="{folder}/worker.js" data-version="{jeton.__version__}">\n'
+        f'<meta name="jeton-engine" content="{folder}/worker.js">\n'
     )
+    page = page.replace('"jeton-version" content=""', f'"jeton-version" content="{jeton.__version__}"')
     before, mark, after = page.partition('<meta name="viewport"')
     _write(output / "index.html", f"{before}{head}{mark}{after}")
 

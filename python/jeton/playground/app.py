@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from .. import __version__
 from ..errors import ConfigError, JetonError
 from ..util.language import LANGUAGES, in_language, read_catalog, use_language
 from .api import NAMES, find
@@ -190,7 +191,11 @@ def _suffix(name: str) -> str:
 
 
 def _page(file: Traversable) -> Callable[[Request], Any]:
+    """Returns the ASGI endpoint for a static file; the page itself gets the version."""
+    blank, version = (f'<meta name="jeton-version" content="{value}">'.encode() for value in ("", __version__))
+
     async def endpoint(request: Request) -> Response:
-        return Response(file.read_bytes(), headers={"Content-Type": TYPES[_suffix(file.name)]})
+        data = file.read_bytes().replace(blank, version)
+        return Response(data, headers={"Content-Type": TYPES[_suffix(file.name)]})
 
     return endpoint

@@ -49,6 +49,7 @@ class _Entry:
     key: str
     name: str
     load: Callable[[], Tokenizer]
+    source: str | None = None  # argument of `jeton.load`, if there is one
     dropped: bool = False
     tok: Tokenizer | None = None
     error: JetonError | None = None
@@ -76,6 +77,7 @@ class _Entry:
             "name": self.name,
             "loaded": self.tok is not None,
             "dropped": self.dropped,
+            "source": self.source,
             "error": None if self.error is None else in_language(str(self.error)),
             "models": () if self.dropped else models().get(self.key, ()),
             "kind": None,
@@ -123,24 +125,26 @@ class Catalog:
             listed.add(source)
             tok = load(name)  # at once, so that a wrong name is an error of the command line
             key = discovery.short_name(source) if isinstance(source, Path) else source
-            self._put(key, partial(_itself, tok)).get()
-        found: dict[str, Callable[[], Tokenizer]] = {}
+            self._put(key, partial(_itself, tok), source=str(source)).get()
+        found: dict[str, Path] = {}
         for path in discovery.find_tokenizers(folder) if folder else ():
             if path.resolve() not in listed:
-                found[_free(discovery.short_name(path), found)] = partial(load, path)
+                found[_free(discovery.short_name(path), found)] = path
         for name in sorted(found, key=_place):
-            self._put(name, found[name])
+            self._put(name, partial(load, found[name]), source=str(found[name].resolve()))
         if "default" not in listed:
-            self._put("default", default, "default (ships with Jeton)")
+            self._put("default", default, "default (ships with Jeton)", source="default")
         elsewhere = on_this_machine() if cached else {}
         for name in sorted(elsewhere.keys() - found.keys() - listed, key=_place):
-            self._put(name, partial(load, elsewhere[name]))
+            self._put(name, partial(load, elsewhere[name]), source=name)
         self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
         self._put("bytes", _bytes, "bytes (no merges: every byte is a token)")
 
-    def _put(self, key: str, load: Callable[[], Tokenizer], name: str | None = None) -> _Entry:
+    def _put(
+        self, key: str, load: Callable[[], Tokenizer], name: str | None = None, source: str | None = None
+    ) -> _Entry:
         key = _free(key, self._entries)
-        self._entries[key] = entry = _Entry(key, name or key, load)
+        self._entries[key] = entry = _Entry(key, name or key, load, source)
         return entry
 
     def get(self, key: str) -> Tokenizer:
@@ -192,7 +196,7 @@ class Catalog:
         if entry is None:
             tok = load(name)
             with self._lock:
-                entry = self._entries.setdefault(name, _Entry(name, name, partial(_itself, tok), tok=tok))
+                entry = self._entries.setdefault(name, _Entry(name, name, partial(_itself, tok), name, tok=tok))
         return entry.describe()
 
     def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
@@ -246,7 +250,7 @@ class Catalog:
             dropped = [entry.key for entry in self._entries.values() if entry.dropped]
             for old in dropped[: max(len(dropped) - MAX_DROPPED + 1, 0)]:
                 del self._entries[old]
-            entry = self._entries[key] = _Entry(key, key, partial(_itself, tok), dropped=True, tok=tok)
+            entry = self._entries[key] = _Entry(key, key, partial(_itself, tok), name, dropped=True, tok=tok)
         return entry.describe()
 
 

@@ -610,7 +610,6 @@ class TestKeys:
         tab_to(".settings summary")
         tab_to("input[type=checkbox]")
         tab_to("input[type=radio]")
-        tab_to(".saves button")
         tab_to(".pane.list .t")
         page.keyboard.press("ArrowRight")
         assert current(page) == [1, 1]
@@ -655,37 +654,6 @@ class TestCopying:
         page.evaluate("getSelection().selectAllChildren(document.querySelector('.pane:not(.list) .tokens'))")
         page.keyboard.press("ControlOrMeta+C")
         assert page.evaluate("navigator.clipboard.readText()") == text
-
-
-class TestSaving:
-    def save(self, page: Any, name: str) -> tuple[str, bytes]:
-        with page.expect_download() as download:
-            page.get_by_role("button", name=name, exact=True).click()
-        return download.value.suggested_filename, Path(download.value.path()).read_bytes()
-
-    def test_json_holds_everything(self, view: Any) -> None:
-        name, content = self.save(view, "JSON")
-        facts = json.loads(content)
-        assert name == "tokens.json"
-        assert facts["text"] == TEXT
-        assert facts["tokenizer"] == "small"
-        assert [token["id"] for token in facts["tokens"]] == IDS
-        assert b"".join(bytes.fromhex(token["bytes_hex"]) for token in facts["tokens"]) == TEXT.encode()
-        assert [tuple(token["byte_span"]) for token in facts["tokens"]] == SMALL.tokenize(TEXT).byte_spans
-        assert [tuple(token["char_span"]) for token in facts["tokens"]] == SMALL.tokenize(TEXT).char_spans
-
-    def test_svg_is_a_picture_of_its_own(self, view: Any) -> None:
-        name, content = self.save(view, "SVG")
-        assert name == "tokens.svg"
-        assert content.startswith(b"<svg")
-        assert b"<script" not in content
-        assert "今".encode() in content
-
-    def test_png_is_the_same_picture(self, view: Any) -> None:
-        name, content = self.save(view, "PNG")
-        assert name == "tokens.png"
-        assert content.startswith(b"\x89PNG\r\n\x1a\n")
-        assert len(content) > 2000
 
 
 HOSTILE = {

@@ -29,7 +29,6 @@ export const ENDPOINTS = {
   classics,
   download: () => ({ downloads: [] }),
   chat: needsServer,
-  picture: needsServer,
 };
 
 /** `kind` of the error of what only the server has; the page has words for it. */

@@ -22,8 +22,8 @@ export class Catalog {
     this.core = core;
     this.data = data;
     useTables(data.characters);
-    for (const { key, name, models, file, bytes } of data.tokenizers) {
-      this.#entries.set(key, { key, name, models, bytes, dropped: false, load: async () => Tokenizer.load(core, await fetchBytes(file)) });
+    for (const { key, name, models, source, file, bytes } of data.tokenizers) {
+      this.#entries.set(key, { key, name, models, source, bytes, dropped: false, load: async () => Tokenizer.load(core, await fetchBytes(file)) });
     }
   }
 
@@ -65,17 +65,17 @@ export class Catalog {
       old.tok.forget();
       this.#entries.delete(old.key);
     }
-    const entry = { key, name: key, models: [], bytes: 0, dropped: true, tok };
+    const entry = { key, name: key, models: [], source: name, bytes: 0, dropped: true, tok };
     this.#entries.set(key, entry);
     return describe(entry);
   }
 }
 
-function describe({ key, name, models, bytes, dropped, tok, error }) {
+function describe({ key, name, models, source, bytes, dropped, tok, error }) {
   const facts = tok
     ? { kind: tok.facts.kind, vocab_size: tok.vocabSize, has_merges: tok.facts.kind === "BPE", special_tokens: tok.special.size, chat: tok.facts.chat }
     : NOT_LOADED;
-  return { key, name, loaded: Boolean(tok), dropped, error: error?.message ?? null, ...facts, models, bytes };
+  return { key, name, loaded: Boolean(tok), dropped, error: error?.message ?? null, ...facts, models, source, bytes };
 }
 
 /** Starts the core and the catalog. */

@@ -18,7 +18,6 @@ Answer: TypeAlias = Callable[[Catalog, Mapping[str, Any]], Any]
 NAMES = (
     "tokens",
     "token",
-    "picture",
     "why",
     "train",
     "compare",

@@ -2,11 +2,11 @@
 //
 // A view is a module `views/<id>.js`, listed in `views/index.js`, that exports
 //
-//     mount(root, app) → {show(state), hide()}
+//     mount(root, app) → {show(state), hide(), exported()}
 //
 // `mount` is called once, when the view is first opened, with an empty <section>. `show` is called when the view is
 // opened and after every change of the state while it is open, so it must be cheap if nothing relevant has changed;
-// `hide` is called when another view opens. A view modifies only its root, inserts text as text (`h` of `dom.js`),
+// `hide` is called when another view opens; `exported` returns what can be copied and saved of it, see exports.js. A view modifies only its root, inserts text as text (`h` of `dom.js`),
 // displays errors with `failure` of `dom.js`, and may add rules to `views.css` under its own class.
 //
 // app.state                     the state in the address: view, tokenizer, text, special, template, and keys of views
@@ -34,6 +34,7 @@ import { GONE, JetonError, ask, askTokenizers, putTokenizers } from "./ask.js";
 import { forgetCards, tokenCard } from "./card.js";
 import { h, number } from "./dom.js";
 import { drawTokens } from "./draw.js";
+import { exportMenu } from "./exports.js";
 import { LANGUAGES, chooseLanguage, counted, keepLanguage, language, message, say, translatePage } from "./language.js";
 import { tokenizerPicker } from "./picker.js";
 import { makeState } from "./state.js";
@@ -77,6 +78,7 @@ const app = {
   picker: (options) => tokenizerPicker(app, options),
 };
 let picker = null; // of the tokenizer
+let opened = null; // the open view
 
 // ── sharing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -96,6 +98,9 @@ async function share() {
       : say("The address is copied. It contains the whole state; the part after #, with the text, is never sent to a server."),
   );
 }
+
+/** The address of the view, unless only this machine has it. */
+const citable = async () => (["127.0.0.1", "localhost", ""].includes(location.hostname) ? undefined : (await address()).url);
 
 function lost(names) {
   notify(say("The {names} was too long for this address, which does not contain it. Paste it again.", { names: named(names) }), true);
@@ -148,7 +153,9 @@ async function show() {
     if (!mounted.has(id)) mounted.set(id, mount(id));
   }
   const view = await mounted.get(id);
-  if (open === id) view.show(app.state);
+  if (open !== id) return;
+  opened = view;
+  view.show(app.state);
 }
 
 async function mount(id, tries = 0) {
@@ -360,6 +367,7 @@ async function start() {
   takeFiles();
   makePickers();
   $("share").addEventListener("click", share);
+  $("export").replaceWith(exportMenu(app, { share, citable, notify, current: () => opened?.exported?.() ?? null }));
   $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
   addEventListener("keydown", closeCard);
   try {

@@ -65,11 +65,14 @@ export async function putTokenizers(files) {
   return request("api/tokenizers", { method: "PUT", headers: { "X-Files": encodeURIComponent(JSON.stringify(parts)) }, body: new Blob(files) });
 }
 
-async function request(path, options) {
+/** Fetches the text of style sheets of the page. */
+export const askStyles = (urls) => Promise.all(urls.map((url) => request(url, {}, "text")));
+
+async function request(path, options, form = "json") {
   let response, answer;
   try {
     response = await fetch(path, { ...options, headers: { ...options.headers, "Accept-Language": language } });
-    answer = await response.json();
+    answer = await response[form]();
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new JetonError(say("The playground does not respond. Was it stopped in the terminal? Restart it with jeton play."), GONE);

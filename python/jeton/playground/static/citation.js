@@ -1,6 +1,7 @@
-// How to cite this page: a BibTeX entry with its version and address. The version is in the head of the page, else unknown.
+// How to cite this page: a BibTeX entry with its version and address. The version is in the head of the page.
 
-const version = document.querySelector('meta[name="jeton-engine"]')?.dataset.version ?? null;
+/** The version of Jeton; "" if the page is read without a server. */
+export const version = document.querySelector('meta[name="jeton-version"]').content;
 
 /**
  * A BibTeX entry for Jeton, and for what is shown if an address is given.

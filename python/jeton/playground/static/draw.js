@@ -47,11 +47,12 @@ function markSame(root, rule) {
  * @param {(index: number) => string} [options.mark]  classes of each token, such as "ring"
  * @param {number[]} [options.rows]  first tokens of the blocks, so that those of several drawings can be aligned;
  *   default: blocks of a size that is fast to lay out
- * @returns {HTMLElement} with `drawing`; `token(index)`, the element of a token; `look(index, {focus, scroll})`, which
+ * @param {number} [options.total]  number of tokens of the whole text, if the drawing has only the first of them
+ * @returns {HTMLElement} with `drawing`; `total`; `token(index)`, the element of a token; `look(index, {focus, scroll})`, which
  *   makes a token current (null: none); `rest()`, which clears the current token and focuses the token that Tab reaches;
  *   and `filled`, a promise that resolves when all tokens are in the document
  */
-export function drawTokens(drawing, { label, as = "text", onToken, mark, rows } = {}) {
+export function drawTokens(drawing, { label, as = "text", onToken, mark, rows, total = drawing.ids.length } = {}) {
   const serial = String(++made);
   const root = h("div", { class: `tokens as-${as}`, role: "group", translate: "no", "aria-label": label, data: { drawing: serial } });
   const starts = rows ? [...rows, drawing.ids.length] : blockStarts(drawing);
@@ -85,6 +86,7 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark, rows } 
   };
 
   root.drawing = drawing;
+  root.total = total;
   root.token = token;
   root.look = (index, { focus = false, scroll = false } = {}) => {
     if (!drawing.ids.length) return;

@@ -3,6 +3,8 @@
 // Turns are drawn in the template's order. Text of the template and of messages have different styles, and a special
 // token that a message spells is visibly text.
 
+import { call, captionName, command, fits, program, python, sourceOf } from "../exports/calls.js";
+import { tokensOf } from "../exports.js";
 import { uncover } from "../card.js";
 import { onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
@@ -53,6 +55,7 @@ export function mount(root, app) {
   let added = new Set(); // ids of special tokens that the tokenizer does not have
   let asked = "";
   let failed = false; // whether to retry when a file is opened
+  let last = null; // the displayed answer and its question
 
   function toggle(name, label, title) {
     const input = h("input", { type: "checkbox", on: { change: () => app.set({ [name]: input.checked }) } });
@@ -184,9 +187,11 @@ export function mount(root, app) {
       showChoices(answer);
       tellNote(addedNote(answer));
       draw(answer, state.tokenizer);
+      last = { answer, question };
       failed = false;
     } catch (error) {
       failed = true;
+      last = null;
       clear(failure(error));
     }
     root.removeAttribute("aria-busy");
@@ -326,6 +331,30 @@ export function mount(root, app) {
     if (hadFocus) element.rest();
   }
 
+  function exported() {
+    if (!last) return null;
+    const { answer, question: { tokenizer, messages: given, add_generation_prompt, special } } = last;
+    const { drawing, num_tokens, chosen, choices } = answer;
+    const [name, source] = [captionName(tokenizer), sourceOf(app, tokenizer)];
+    const added = Object.keys(answer.added);
+    const isCallable = source !== null && fits(JSON.stringify(given));
+    const options = { template: chosen, add_generation_prompt: add_generation_prompt || undefined, special: special ? "all" : undefined };
+    const load = `tok = jeton.load(${python(source)})${added.length ? `.add_tokens(${python(added)})` : ""}`;
+    const flags = ["--template", chosen, ...(add_generation_prompt ? ["--generation-prompt"] : []), ...(special ? ["--special", "all"] : []), "--format", "ids"];
+    const [piped, run] = isCallable && !added.length ? [command("printf", "%s", JSON.stringify(given)), command("jeton", "chat", "-t", source, ...flags)] : [null, null];
+    return {
+      elements: [figures, spelled, pane],
+      file: "chat",
+      facts: [name, choices.find(({ id }) => id === chosen).title, counted(num_tokens, "token")],
+      ids: [[name, drawing.ids]],
+      data: () => ({ tokenizer: name, messages: given, template: chosen, add_generation_prompt, special, text: answer.text, num_tokens, tokens: tokensOf(drawing) }),
+      python: isCallable ? program(load, call("tok.chat", [python(given)], options)) : null,
+      shell: piped && run && `${piped} | ${run}`,
+      partial: drawing.ids.length < num_tokens ? drawing.ids.length : undefined,
+      ready: Promise.all(drawings.map((element) => element.filled)),
+    };
+  }
+
   onOtherTokenizers(app, () => {
     if (!failed) return;
     asked = "";
@@ -340,6 +369,7 @@ export function mount(root, app) {
       update(state);
     },
     hide() {},
+    exported,
   };
 }
 

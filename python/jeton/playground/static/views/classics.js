@@ -1,5 +1,7 @@
 // Classics view: frequently discussed texts, each with an explanation and tokenizations by real tokenizers.
 
+import { call, captionName, program, python, sourceOf } from "../exports/calls.js";
+import { tokensOf } from "../exports.js";
 import { inLanguages, inOneLine, onOtherTokenizers } from "../widgets.js";
 import { failure, h } from "../dom.js";
 import { counted, say } from "../language.js";
@@ -12,6 +14,7 @@ export function mount(root, app) {
 
   let titles = null; // the response, or a promise of it
   let shown = ""; // the displayed classic and the tokenizers
+  let classic = null; // the displayed answer
 
   async function update(state) {
     try {
@@ -28,9 +31,10 @@ export function mount(root, app) {
       shown = now;
       root.setAttribute("aria-busy", "true");
       const found = await ask("classics", { id });
-      if (found !== null) draw(found);
+      if (found !== null) draw((classic = found));
     } catch (error) {
       titles = null;
+      classic = null;
       shown = "";
       story.replaceChildren(failure(error));
     }
@@ -82,5 +86,20 @@ export function mount(root, app) {
     if (!root.hidden) update(app.state);
   });
 
-  return { show: update, hide() {} };
+  function exported() {
+    if (!classic) return null;
+    const { id, title, panels } = classic;
+    const sources = panels.map(({ key }) => (key ? sourceOf(app, key) : null));
+    const line = ({ text, special }, index) => call(`jeton.load(${python(sources[index])}).tokenize`, [python(text)], { special: special ? "all" : undefined });
+    return {
+      elements: [story],
+      file: id,
+      facts: [title, ...panels.map(({ tokenizer, num_tokens }) => `${captionName(tokenizer)}: ${counted(num_tokens, "token")}`)],
+      data: () => ({ title, panels: panels.map(({ tokenizer, text, special, recorded, num_tokens, drawing }) => ({ tokenizer, text, special, recorded, num_tokens, tokens: tokensOf(drawing) })) }),
+      python: sources.includes(null) ? null : program(...panels.map(line)),
+      shell: null,
+    };
+  }
+
+  return { show: update, hide() {}, exported };
 }

@@ -5,6 +5,8 @@
 
 import { textOf } from "../textbox.js";
 import { bar, choice, examples, inOneLine, onOtherTokenizers } from "../widgets.js";
+import { call, captionName, command, fits, program, python, sourceOf } from "../exports/calls.js";
+import { tokensOf } from "../exports.js";
 import { figuresTable } from "./compare/figures.js";
 import { sharedRows } from "./compare/rows.js";
 import { failure, h, number } from "../dom.js";
@@ -335,5 +337,25 @@ export function mount(root, app) {
     updateParagraph(state);
   }
 
-  return { show, hide() {} };
+  function exported() {
+    const costsShown = [root.querySelector(".costs > h2"), languages];
+    if (!shown) return costs ? { elements: costsShown, file: "compare", facts: costs.tokenizers.map(captionName) } : null;
+    const [{ tokenizers, drawings, num_chars, compared_chars }, , text] = shown;
+    const { special } = app.state;
+    const sources = tokenizers.map(({ name }) => sourceOf(app, name));
+    const isCallable = fits(text) && !sources.includes(null) && new Set(sources).size === sources.length;
+    const load = (source, index) => `${python(captionName(tokenizers[index].name))}: jeton.load(${python(source)})`;
+    return {
+      elements: [...found.children, ...(costs ? costsShown : [])],
+      file: "compare",
+      facts: tokenizers.map(({ name, tokens }) => `${captionName(name)}: ${counted(tokens, "token")}`),
+      ids: tokenizers.map(({ name }, index) => [captionName(name), drawings[index].ids]),
+      data: () => ({ text, special, tokenizers: tokenizers.map(({ name, tokens }, index) => ({ tokenizer: captionName(name), num_tokens: tokens, tokens: tokensOf(drawings[index]) })) }),
+      python: isCallable ? program(call("jeton.compare", [`{${sources.map(load).join(", ")}}`, python(text)], { special: special ? "all" : undefined })) : null,
+      shell: isCallable ? command("jeton", "compare", ...sources.flatMap((source) => ["-t", source]), ...(special ? ["--special", "all"] : []), "--", text) : null,
+      partial: compared_chars < num_chars ? Math.min(...drawings.map(({ ids }) => ids.length)) : undefined,
+    };
+  }
+
+  return { show, hide() {}, exported };
 }

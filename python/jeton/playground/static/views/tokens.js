@@ -8,7 +8,8 @@ import { codePoints, units } from "../text_units.js";
 import { onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
 import { counted, message, say, sayNodes } from "../language.js";
-import { exports } from "../exports.js";
+import { callOnText, captionName } from "../exports/calls.js";
+import { tokensOf } from "../exports.js";
 import { observed } from "./tokens/observed.js";
 
 const FIRST_LIMIT = 20_000; // tokens drawn of a long text at first
@@ -33,9 +34,8 @@ export function mount(root, app) {
   const finding = h("p", { class: "finding" });
   const list = h("div", { class: "pane list" });
   const detail = h("aside", { class: "detail", "aria-label": say("One token") });
-  const saves = exports(app, () => answer);
   const lists = h("fieldset", { class: "choices" }, h("legend", {}, say("List")), ...Object.entries(LISTS).map(listChoice));
-  const options = h("details", { class: "settings" }, h("summary", {}, say("Options")), h("div", { class: "options" }, special, template), h("div", { class: "bar" }, lists, saves), list);
+  const options = h("details", { class: "settings" }, h("summary", {}, say("Options")), h("div", { class: "options" }, special, template), h("div", { class: "bar" }, lists), list);
   root.append(
     h("p", { class: "intro" }, say("A language model does not read your text: it reads tokens, each of them a number.")),
     h("div", { class: "bench" }, h("div", { class: "writing" }, box, detail), h("div", { class: "reading" }, pane, more, figures, finding)),
@@ -102,7 +102,7 @@ export function mount(root, app) {
     const { drawing } = answer;
     stopTimers();
     pinned = null;
-    const text = app.draw(drawing, { label: say("Tokens"), onToken });
+    const text = app.draw(drawing, { label: say("Tokens"), onToken, total: answer.num_tokens });
     drawings = [text];
     pane.replaceChildren(text);
     drawFigures();
@@ -173,7 +173,7 @@ export function mount(root, app) {
     if (as === "none") return;
     await text.filled; // the text first
     if (drawings[0] !== text || listed !== as) return;
-    const element = app.draw(answer.drawing, { label: as === "ids" ? say("Tokens as ids") : say("Tokens as bytes"), as, onToken });
+    const element = app.draw(answer.drawing, { label: as === "ids" ? say("Tokens as ids") : say("Tokens as bytes"), as, onToken, total: answer.num_tokens });
     drawings = [text, element];
     list.replaceChildren(element);
     if (pinned !== null) element.look(pinned);
@@ -278,6 +278,23 @@ export function mount(root, app) {
     if (answer.text === app.state.text) box.select(units(answer.text, char_starts[index]), units(answer.text, char_ends[index]));
   }
 
+  function exported() {
+    if (!answer) return null;
+    const { drawing, tokenizer, text, special, template, num_tokens, num_bytes, num_chars } = answer;
+    const name = captionName(tokenizer);
+    return {
+      elements: drawings,
+      file: "tokens",
+      facts: [name, counted(num_tokens, "token")],
+      ids: [[name, drawing.ids]],
+      data: () => ({ tokenizer: name, text, special, template, num_tokens, num_bytes, num_chars, tokens: tokensOf(drawing) }),
+      ...callOnText(app, { tokenizer, text, method: "tokenize", words: ["encode"], special, template }),
+      token: pinned !== null,
+      partial: drawing.ids.length < num_tokens ? drawing.ids.length : undefined,
+      ready: Promise.all(drawings.map((element) => element.filled)),
+    };
+  }
+
   onOtherTokenizers(app, () => {
     if (answer) return;
     asked = "";
@@ -296,6 +313,7 @@ export function mount(root, app) {
       if (drawings.length && answer.text === state.text && (state.token ?? null) !== pinned && state.token !== undefined) pin(state.token);
     },
     hide() {},
+    exported,
   };
 }
 

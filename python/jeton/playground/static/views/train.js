@@ -3,10 +3,11 @@
 // The response is linear in the text: the initial symbols, and for each boundary between two of them the rank of the
 // merge that removed it. Any step can therefore be drawn directly. Unigram is a sequence of runs.
 
+import { call, fits, program, python } from "../exports/calls.js";
 import { textOf } from "../textbox.js";
 import { choice, examples } from "../widgets.js";
 import { failure, h } from "../dom.js";
-import { message, say } from "../language.js";
+import { counted, message, say } from "../language.js";
 import { merges } from "./train/merges.js";
 import { introduction } from "./train/reasons.js";
 import { unigram } from "./train/unigram.js";
@@ -35,6 +36,12 @@ const TIES = [
 ];
 const LEVELS = [["byte", message("bytes")], ["char", message("characters")]];
 const SPEEDS = [["2000", message("slow")], ["900", message("steady")], ["300", message("fast")], ["80", message("very fast")]];
+// Presets of the API's training (playground/api/train.py), and their options for short texts
+const PRESETS = {
+  wordpiece: ["Bert", "min_frequency=1, limit_alphabet=None"],
+  sentencepiece: ["SentencePiece", "character_coverage=1.0, hard_vocab_limit=False"],
+  unigram: ["SentencePieceUnigram", "character_coverage=1.0, hard_vocab_limit=False, bug_compatible=False"],
+};
 const translated = (choices) => choices.map(([value, words]) => [value, say(words)]);
 const sizeOf = ({ size, algorithm = "bpe" }) => size ?? (algorithm === "bpe" ? 276 : undefined);
 
@@ -82,6 +89,7 @@ export function mount(root, app) {
   );
 
   let run = null; // {element, last, go}
+  let found = null; // the response of it
   let at = 0;
   let timer = 0;
   let asked = "";
@@ -103,10 +111,10 @@ export function mount(root, app) {
     if (!question.text) return place(null, h("p", { class: "hint" }, say("Write or paste a few lines, or choose an example.")));
     root.setAttribute("aria-busy", "true");
     try {
-      const found = await ask("train", question);
-      if (found === null) return;
-      found.level = question.level;
-      place(found);
+      const answer = await ask("train", question);
+      if (answer === null) return;
+      answer.level = question.level;
+      place(answer);
       walk(app.state);
     } catch (error) {
       place(null, failure(error));
@@ -114,7 +122,8 @@ export function mount(root, app) {
     root.removeAttribute("aria-busy");
   }
 
-  function place(found, words = null) {
+  function place(answer, words = null) {
+    found = answer;
     drawn = null;
     notice.replaceChildren(...(words ? [words] : []));
     stage.hidden = !found;
@@ -167,6 +176,22 @@ export function mount(root, app) {
     go(to);
   }
 
+  function exported() {
+    if (!run) return null;
+    const { text, algorithm: kind, ...options } = JSON.parse(asked);
+    const size = found.runs ? found.runs[at].size : found.vocab_size;
+    const all = found.runs ?? found.steps;
+    const [, label] = ALGORITHMS.find(([value]) => value === kind);
+    return {
+      elements: [told, holder],
+      file: "train",
+      facts: [say(label), counted(size, "entry"), say("step {step} of {all}", { step: at, all: run.last })],
+      data: () => ({ text, algorithm: kind, ...options, vocab_size: size, [found.runs ? "runs" : "steps"]: all }),
+      python: fits(text) ? trainingProgram(text, kind, size, options) : null,
+      shell: null,
+    };
+  }
+
   return {
     show(state) {
       if (isFresh) {
@@ -186,5 +211,15 @@ export function mount(root, app) {
       update(state);
     },
     hide: stop,
+    exported,
   };
+}
+
+/** The training run in Python. */
+function trainingProgram(text, kind, size, { tie_break, level, pattern }) {
+  const [preset, settings] = PRESETS[kind] ?? [];
+  const corpus = `corpus = ${python(preset ? text.split("\n") : [text])}`;
+  if (preset) return program(`from jeton.training.presets import ${preset}`, "", corpus, `tok = jeton.train(corpus, ${size}, preset=${preset}(${settings}))`);
+  if (kind === "words") return program(corpus, `tok = ${call("jeton.train", ["corpus", size], { end_of_word: "</w>", tie_break })}`);
+  return program(corpus, `tok = ${call("jeton.train", ["corpus", size], { level, pattern: pattern ?? (level === "char" ? "none" : "o200k"), tie_break })}`, "print(jeton.replay(tok, corpus))");
 }

@@ -2,6 +2,7 @@
 //
 // It opens on tokens of text, because most vocabularies begin with control bytes; a search is among all entries.
 
+import { captionName, command, program, python, sourceOf } from "../exports/calls.js";
 import { chip, choice, onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
 import { counted, message, say } from "../language.js";
@@ -163,6 +164,39 @@ export function mount(root, app) {
     detail.replaceChildren(app.card(state.tokenizer, state.id, { look, close }));
   }
 
+  function exported() {
+    if (!answer) return null;
+    const { tokenizer, query, by, kind: wanted } = JSON.parse(asked);
+    const [name, source] = [captionName(tokenizer), sourceOf(app, tokenizer)];
+    const isOpen = Number.isInteger(app.state.id);
+    const card = isOpen ? [h("hr"), ...detail.children] : [];
+    return {
+      elements: [status, list, ...card],
+      file: "vocabulary",
+      facts: [name, counted(answer.num, "entry")],
+      ids: [[name, answer.entries.map(({ id }) => id)]],
+      data: () => ({ tokenizer: name, query, by, kind: wanted, num: answer.num, from: answer.from, entries: answer.entries.map(({ id, hex, spelling, kind, num_bytes }) => ({ id, bytes_hex: hex, spelling, kind, num_bytes })) }),
+      ...(source === null ? { python: null, shell: null } : calls(source, { query, by, kind: wanted, isOpen })),
+      token: isOpen,
+    };
+  }
+
+  /** The merge tree of the open entry, or else the search; null for a kind of entries, which no option selects. */
+  function calls(source, { query, by, kind: wanted, isOpen }) {
+    const load = `tok = jeton.load(${python(source)})`;
+    if (isOpen) return { python: program(load, `tok.tree(${app.state.id})`), shell: null };
+    if (wanted === "special" && !query) return { python: program(load, "tok.special_tokens"), shell: null };
+    if (wanted !== "all") return { python: null, shell: null };
+    if (by === "id") return { python: program(load, `{id: token for id, token in tok.vocab.items() if id >= ${Number(query)}}`), shell: null };
+    if (!query) return { python: program(load, "dict(tok.vocab)"), shell: command("jeton", "vocab", "-t", source) };
+    const needle = by === "hex" ? `bytes.fromhex(${python(query.replace(/\\x|0x/g, " "))})` : `${python(query)}.encode()`;
+    const pattern = query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+    return {
+      python: program(load, `{id: token for id, token in tok.vocab.items() if ${needle} in token}`),
+      shell: by === "text" ? command("jeton", "vocab", "-t", source, "--grep", pattern) : null,
+    };
+  }
+
   onOtherTokenizers(app, () => {
     if (answer) return;
     asked = "";
@@ -178,5 +212,6 @@ export function mount(root, app) {
       update(state);
     },
     hide() {},
+    exported,
   };
 }

@@ -2,7 +2,8 @@
 // pattern that matched it, in words; then one of them, step by step: merges with their candidate pairs, a lattice, or longest
 // matches.
 
-import { direction } from "../text_units.js";
+import { callOnText, captionName } from "../exports/calls.js";
+import { direction, units } from "../text_units.js";
 import { textOf } from "../textbox.js";
 import { examples, onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
@@ -112,6 +113,23 @@ export function mount(root, app) {
     return { element: h("p", {}, say("One symbol: nothing to merge."), " ", say("The result is {tokens}: {ids}", { tokens, ids })) };
   }
 
+  function exported() {
+    if (!answer) return null;
+    const [tokenizer, special] = JSON.parse(asked);
+    const name = captionName(tokenizer);
+    const ids = answer.pretokens.flatMap((pretoken) => pretoken.ids);
+    const text = askedText.slice(0, units(askedText, answer.explained_chars));
+    return {
+      elements: [splits, made, steps],
+      file: "why",
+      facts: [name, counted(answer.pretokens.length, "pretoken"), counted(ids.length, "token")],
+      ids: [[name, ids]],
+      data: () => ({ tokenizer: name, text, special, pattern: answer.pattern, pretokens: answer.pretokens }),
+      ...callOnText(app, { tokenizer, text, method: "explain", words: ["explain"], special }),
+      partial: answer.explained_chars < answer.num_chars ? ids.length : undefined,
+    };
+  }
+
   onOtherTokenizers(app, () => {
     if (answer) return;
     asked = "";
@@ -125,6 +143,7 @@ export function mount(root, app) {
       update(state);
     },
     hide() {},
+    exported,
   };
 }
 
