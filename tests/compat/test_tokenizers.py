@@ -242,6 +242,23 @@ def test_without_the_original_it_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert word_level(ours).encode("low").ids == [1, 8, 2]
 
 
+def test_training_keeps_options_and_uses_python_components() -> None:
+    def run(library: Any) -> Any:
+        tok = library.Tokenizer(library.models.BPE(unk_token="?", fuse_unk=True))
+        tok.normalizer = library.normalizers.Lowercase()
+        tok.pre_tokenizer = library.pre_tokenizers.PreTokenizer.custom(Upper())
+        model = tok.model
+        trainer = library.trainers.BpeTrainer(special_tokens=["?"], show_progress=False)
+        tok.train_from_iterator(["low-new", "LOW"], trainer)
+        tok.pre_tokenizer = None
+        return tok.to_str(), model.unk_token, model.token_to_id("low"), state(tok.encode("Low!!"))
+
+    expected, found = both(run)
+    assert found == expected
+    with pytest.raises(Exception, match=r"^UnigramTrainer can only train a Unigram$"):
+        word_level(ours).train_from_iterator([], ours.trainers.UnigramTrainer())
+
+
 PROGRAM = """
 import jeton.compat
 jeton.compat.replace("tokenizers")

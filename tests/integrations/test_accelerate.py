@@ -18,7 +18,7 @@ import pytest
 import jeton
 from jeton.compat.hf_backend import Engine, Unproven
 from jeton.integrations.transformers import accelerate, restore, stats
-from jeton.integrations.transformers.state import _check
+from jeton.integrations.transformers.state import check
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
 pytest.importorskip("transformers", reason="transformers is a test dependency")
@@ -184,7 +184,7 @@ def test_normalized_added_tokens(original: Any, fast: Any, is_first: bool) -> No
 def test_a_tokenizer_with_other_ids_than_its_serialization(original: Any) -> None:
     other = jeton.train(["the lower world"], 270, pattern="gpt2", progress=False)
     with pytest.raises(Unproven, match="differ"):
-        _check(original._tokenizer, Engine(other))
+        check(original._tokenizer, Engine(other))
 
 
 def test_a_replaced_method_of_the_backend(original: Any, fast: Any) -> None:
@@ -431,3 +431,46 @@ def test_a_model_that_samples(small: dict[str, Any]) -> None:
     fast._tokenizer.model.alpha = 0.1
     assert len({tuple(fast("the lower lower")["input_ids"]) for _ in range(50)}) > 1
     assert any("samples" in reason for reason in stats(fast).fallbacks)
+
+
+def test_a_tokenizer_without_transformers_becomes_the_drop_in(original: Any) -> None:
+    backend = copy.deepcopy(original._tokenizer)
+    backend.enable_truncation(6)
+    backend.encode_special_tokens = True
+    fast = accelerate(backend)
+    assert type(fast).__module__ == "jeton.compat.tokenizers.core"
+    assert accelerate(fast) is fast
+    assert fast.to_str() == backend.to_str()
+    assert fast.encode_special_tokens
+    found, expected = ([each.ids for each in own.encode_batch(TEXTS)] for own in (fast, backend))
+    assert found == expected
+    fast.no_truncation()
+    assert backend.truncation is not None
+
+
+class Custom:
+    """A pre-tokenizer that is a Python object."""
+
+    def pre_tokenize(self, text: Any) -> None:
+        """Leaves a text as it is."""
+
+
+def sampling(backend: Any) -> None:
+    backend.model = tokenizers.models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=0.5)
+
+
+def custom(backend: Any) -> None:
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(Custom())
+
+
+@pytest.mark.parametrize(("change", "reason"), [(sampling, "dropout=0.5"), (custom, "Custom PreTokenizer")])
+def test_a_tokenizer_that_cannot_become_the_drop_in(
+    change: Callable[[Any], None], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE())
+    change(backend)
+    with pytest.raises(jeton.UnsupportedFeatureError, match=f"Jeton does not support this Tokenizer: .*{reason}"):
+        accelerate(backend)
+    with caplog.at_level(logging.WARNING, "jeton.integrations"):
+        assert accelerate(backend, strict=False) is backend
+    assert reason in caplog.text

@@ -73,14 +73,14 @@ class Rows:
                 ids = _bytes(batch.ids, "<u4")
                 return row_lists(ids, self.offsets, wide=False, width=width, left=left, fill=self.pad_id)
             case "attention_mask":
-                return self._constant(1, 0)
+                return self.constant(1, 0)
             case "token_type_ids":
                 if batch.segments is None or not batch.segments.type_ids.any():
-                    return self._constant(0, self.pad_type_id)
+                    return self.constant(0, self.pad_type_id)
                 column, fill = batch.type_ids, self.pad_type_id
             case "special_tokens_mask":
                 if batch.segments is None:
-                    return self._constant(0, 1)
+                    return self.constant(0, 1)
                 column, fill = batch.special_tokens_mask, 1
             case "offset_mapping":
                 return row_pair_lists(_bytes(batch.hf_offsets, "<i8"), self.offsets, width=width, left=left)
@@ -91,7 +91,13 @@ class Rows:
                 raise KeyError(name)
         return row_lists(_bytes(column, "<i8"), self.offsets, wide=True, width=width, left=left, fill=fill)
 
-    def _constant(self, value: int, fill: int) -> list[list[int]]:
+    def constant(self, value: int, fill: int) -> list[list[int]]:
+        """Lists of one value, with another one for padding.
+
+        Examples:
+            >>> Rows(TokenBatch(np.array([7, 8, 9], "<u4"), np.array([0, 2, 3])), width=2).constant(5, 0)
+            [[5, 5], [5, 0]]
+        """
         return constant_lists(value, self.lengths.tolist(), width=self.width, left=self.is_left, fill=fill)
 
     def word_ids(self, row: int) -> list[int | None]:

@@ -116,7 +116,7 @@ class Call:
                 and self.pairs
                 and not self.built.state.stage_json("post_processor")
             ):
-                return [[0] * self.length(row) for row in range(len(self.texts))]
+                return self.rows.constant(0, self.rows.pad_type_id)
             return self.rows.lists(_NAMES[name])
         if name == "offsets":
             if not self.kind:
@@ -273,10 +273,26 @@ class Call:
                 raise Unproven("pieces of both texts of a pair")
             for piece in pieces:
                 piece.columns()
+            if pairs is not None and self.built.state.stage_json("post_processor") is None:
+                _forget_range(pieces, self._cut_text(row))
         except Unproven:
             found: list[Encoding] = self._original(row)["overflowing"]
             return found
         return pieces
+
+
+    def _cut_text(self, row: int) -> int:
+        """Index of the text of a pair that truncation removed ids from."""
+        settings = {**self.settings, "truncation": None, "padding": None, "add_special_tokens": False}
+        whole = self.built.encode([self.texts[row]], **settings)
+        start, end = self._ranges(row)[0]
+        return 0 if int(whole.lengths[0]) > end - start else 1
+
+
+def _forget_range(pieces: list[Encoding], sequence: int) -> None:
+    """Removes the range of the text whose ids were removed: without post-processor, the original does not set it."""
+    for piece in pieces:
+        piece.columns()["ranges"].pop(sequence, None)
 
 
 class TextCall(Call):

@@ -23,7 +23,7 @@ from .encoding import Encoding, merged
 from .inputs import batch_input, flag, id_list, items, known_options, one_input, owned_input, string, u32, usize
 from .parts import BASES, Part
 from .serialization import padding_json, padding_of_json, pretty, shown_settings, truncation_json, truncation_of_json
-from .state import Added, State
+from .state import Added, Built, State
 from .values import shown
 
 __all__ = ["Tokenizer", "report_missing_attributes"]
@@ -56,6 +56,18 @@ class Tokenizer:
         self._truncation: dict[str, Any] | None = None
         self._padding: dict[str, Any] | None = None
         self._splits_special = False
+
+    def _engine(self) -> Built:
+        """The engine of the current state, which Jeton runs.
+
+        Raises:
+            JetonError: Jeton does not support the state; the original runs it.
+        """
+        state = self._state
+        built = state.current()
+        if built is None:
+            raise state.error or UnsupportedFeatureError("the state changed meanwhile", feature="tokenizer")
+        return built
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -698,14 +710,11 @@ class Tokenizer:
         state = self._state
         model = state.model_object()
         chosen = model.get_trainer() if trainer is None else trainer
-        name = type(chosen).__name__
-        needed = {"BpeTrainer": "BPE"}.get(name, name.removesuffix("Trainer"))
-        if model.options["type"] != needed:
-            raise Exception(f"{name} can only train a {needed}")
-        stages = {kind: state.stage_json(kind) for kind in ("normalizer", "pre_tokenizer")}
-        trained, special = chosen.learn(texts, stages, list(self.get_added_tokens_decoder().values()))
+        stages = {kind: state.stage(kind) for kind in ("normalizer", "pre_tokenizer")}
+        trained, special = chosen.learn(texts, stages, [], model)
+        model.adopt(trained)  # the caller's object is the trained model, too
         with self._lock:
-            self._state = self._state.with_model(trained)
+            self._state = self._state.with_model(model)
             self._state, _ = self._state.with_tokens([_added(each, is_special=True) for each in special])
 
 

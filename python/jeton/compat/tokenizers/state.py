@@ -184,6 +184,7 @@ class State:
 
     __slots__ = (
         "_built",
+        "_extra",
         "_ids",
         "_members",
         "_model_version",
@@ -208,6 +209,7 @@ class State:
         self.objects: dict[str, Any] = {}
         self.added: dict[int, Added] = {}
         self._ids: dict[str, int] = {}
+        self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are no entries
         self._spelled: SpelledVocabulary | None = None
         self._tok: Tokenizer | None = None  # of the last build of this vocabulary
         self._model_version: Any = None  # of the model's object in that build
@@ -256,7 +258,7 @@ class State:
         """Another model; ids of added tokens stay."""
         made = State.of_model(model)
         made._copy_stages(self)
-        made.added, made._ids = self.added, self._ids
+        made.added, made._ids, made._extra = self.added, self._ids, None
         return made
 
     def with_stage(self, kind: str, part: Any) -> State:
@@ -277,10 +279,11 @@ class State:
         made = State(self.options, self._members)
         made.model = self.model
         made._copy_stages(self)
-        made.added, made._ids = self.added, self._ids
+        made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        made._members = self._members if self.model is not None else made._written
+        if self.model is None and self._tok is not None:  # not of the older state, which this one need not keep
+            made._members = made._written
         return made
 
     def _copy_stages(self, other: State) -> None:
@@ -289,6 +292,7 @@ class State:
     def _add(self, tokens: Iterable[Added]) -> int:
         """Adds tokens; returns the number of those that are new or differ."""
         num_new, next_id = 0, None
+        extra = set(self._not_entries())
         for token in tokens:
             known = self._ids.get(token.content)
             if not token.content or (known is not None and self.added.get(known) == token):
@@ -299,12 +303,21 @@ class State:
                     next_id = self._next_id()
                 id = next_id
                 next_id += 1
+                extra.add(token.content)
             elif next_id is None:
                 next_id = self._next_id()  # before this token: one call numbers from its start
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
+        self._extra = frozenset(extra)
         return num_new
+
+    def _not_entries(self) -> frozenset[str]:
+        """Contents of added tokens that are no entries of the model."""
+        if self._extra is None:
+            spelled = self.spelled
+            self._extra = frozenset(content for content in self._ids if spelled.id(content) is None)
+        return self._extra
 
     def _next_id(self) -> int:
         size, highest = self.size, max(self.added, default=-1)
@@ -341,7 +354,12 @@ class State:
     def _written(self) -> Members:
         if self._tok is None:
             raise FormatError("a vocabulary that Jeton does not support", place="$.model")
-        return written_members(self._tok)
+        vocab, merges = written_members(self._tok)
+        extra = self._not_entries()
+        if extra and self._tok.vocab_size > self.size + len(extra):  # ids that entries leave free may be theirs
+            kept = {token: id for token, id in json.loads(vocab).items() if token not in extra}
+            vocab = _dumps(kept).encode()
+        return vocab, merges
 
     def token_to_id(self, token: str) -> int | None:
         """The id of an added token or entry."""
@@ -352,9 +370,8 @@ class State:
         """The id of an entry of the model."""
         if self._spelled is None and self._tok is not None:
             id = self._tok._spelling.entry(token)
-            if id is None and (known := self._tok._added.get(token.encode())) is not None:
-                return known if known < self.size else None
-            return id
+            known = self._tok._added.get(token.encode()) if id is None else None
+            return id if known is None or token in self._not_entries() else known
         try:
             return self.spelled.id(token)
         except UnicodeEncodeError:
@@ -399,7 +416,11 @@ class State:
         built = self.current()
         known = self.added.get(id)
         if built is None:
-            return known.content if known is not None else self.model_object().id_to_token(id)
+            if known is None:
+                found: str | None = self.model_object().id_to_token(id)
+                return found
+            normalizer = self.stage("normalizer") if known.normalized else None
+            return known.content if normalizer is None else str(normalizer.normalize_str(known.content))
         if known is not None:
             return built.spellings[id]
         try:
@@ -481,7 +502,7 @@ class State:
 
     def _renew(self, part: Any) -> None:
         if part is self.model:  # its vocabulary may have changed
-            self._spelled = self._tok = self._size = None
+            self._spelled = self._tok = self._size = self._extra = None
 
     def _build(self) -> Built | None:
         self._watch()

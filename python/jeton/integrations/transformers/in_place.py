@@ -1,17 +1,22 @@
-"""`accelerate`: a tokenizer of transformers runs on Jeton, in place."""
+"""`accelerate`: a tokenizer of transformers runs on Jeton, in place; one of the package tokenizers becomes a drop-in."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ...errors import UnsupportedFeatureError
+from ...compat import tokenizers as drop_in
+from ...compat.hf_backend import Unproven
+from ...errors import JetonError, UnsupportedFeatureError
 from .changes import watch
 from .classes import accelerated_class, original_class
 from .counts import Stats, of_counts, of_process
 from .encoding import STATE
 from .library import base_class, fast_class
-from .state import BackendState
+from .state import BackendState, check
+
+if TYPE_CHECKING:
+    import tokenizers
 
 __all__ = ["accelerate", "restore", "stats"]
 
@@ -19,7 +24,11 @@ T = TypeVar("T")
 logger = logging.getLogger("jeton.integrations")
 
 
-def accelerate(tok: T, *, strict: bool = True) -> T:
+@overload
+def accelerate(tok: tokenizers.Tokenizer, *, strict: bool = True) -> drop_in.Tokenizer: ...
+@overload
+def accelerate(tok: T, *, strict: bool = True) -> T: ...
+def accelerate(tok: Any, *, strict: bool = True) -> Any:
     """Makes a fast tokenizer of transformers run on Jeton, in place.
 
     The tokenizer keeps its class as a base class, its `tokenizers.Tokenizer`, which stays the source of truth, and
@@ -27,12 +36,15 @@ def accelerate(tok: T, *, strict: bool = True) -> T:
     result is not known to be equal runs on the original; the logger ``jeton.integrations`` names the first of each
     kind, and `stats` counts them.
 
+    A `tokenizers.Tokenizer` is a class of Rust, whose objects cannot be changed in place: for one, the result is a
+    `jeton.compat.tokenizers.Tokenizer` in the same state. The two are independent from then on.
+
     Args:
-        tok: a `PreTrainedTokenizerFast` of transformers 4.57 or 5.
+        tok: a `PreTrainedTokenizerFast` of transformers 4.57 or 5, or a `tokenizers.Tokenizer`.
         strict: False: a tokenizer that Jeton does not support is returned as it is, with a warning in the log.
 
     Returns:
-        The same object.
+        The same object, or the drop-in.
 
     Raises:
         MissingDependencyError: transformers is not installed.
@@ -46,9 +58,16 @@ def accelerate(tok: T, *, strict: bool = True) -> T:
         >>> tok = accelerate(PreTrainedTokenizerFast(tokenizer_object=backend))
         >>> tok(["low", "high"])["input_ids"], isinstance(tok, PreTrainedTokenizerFast)
         ([[0], [1]], True)
+        >>> fast = accelerate(backend)
+        >>> fast.encode("low").ids, type(fast).__module__
+        ([0], 'jeton.compat.tokenizers.core')
     """
+    if isinstance(tok, drop_in.Tokenizer):
+        return tok
+    if isinstance(tok, _tokenizer_class()):
+        return _drop_in_of(tok, strict)
     if not isinstance(tok, fast_class()):
-        raise TypeError(f"accelerate takes a PreTrainedTokenizerFast, not {type(tok).__name__}")
+        raise TypeError(f"accelerate takes a PreTrainedTokenizerFast or a tokenizers.Tokenizer, not {type(tok).__name__}")
     if isinstance(tok, base_class()):
         return tok
     watch()
@@ -63,6 +82,39 @@ def accelerate(tok: T, *, strict: bool = True) -> T:
         return tok
     tok.__class__ = accelerated_class(type(tok))
     tok.__dict__[STATE] = state
+    return tok
+
+
+def _tokenizer_class() -> type[Any]:
+    from tokenizers import Tokenizer
+
+    return Tokenizer
+
+
+def _drop_in_of(tok: Any, strict: bool) -> Any:
+    """The drop-in in the state of a tokenizer of the original.
+
+    Raises:
+        UnsupportedFeatureError: Jeton does not support it.
+    """
+    try:
+        serialized = tok.to_str()
+    except Exception as error:  # a component is a Python object
+        reason: Exception = error
+    else:
+        made = drop_in.Tokenizer.from_str(serialized)
+        made.encode_special_tokens = tok.encode_special_tokens  # which files do not have
+        try:
+            if getattr(tok.model, "alpha", None) is not None:  # nor this
+                raise Unproven("a model that samples")
+            check(tok, made._engine())
+            return made
+        except (JetonError, Unproven) as error:
+            reason = error
+    message = f"Jeton does not support this Tokenizer: {reason}"
+    if strict:
+        raise UnsupportedFeatureError(message, feature=getattr(reason, "feature", None)) from reason
+    logger.warning("%s", message)
     return tok
 
 

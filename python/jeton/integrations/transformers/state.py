@@ -21,7 +21,7 @@ from ...util.locks import ForkLock
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
 
-__all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
+__all__ = ["BackendState", "SharedEngine", "Snapshot", "check", "engine_of", "shared_engine"]
 
 READS = 8
 CALLS_LEFT = 8
@@ -116,12 +116,12 @@ def engine_of(backend: Any) -> SharedEngine:
         Unproven: it gives other ids than the serialized tokenizer.
     """
     engine = shared_engine(backend.to_str())
-    _check(backend, engine)
+    check(backend, engine)
     return engine
 
 
-def _check(backend: Any, engine: Engine) -> None:
-    """Compares ids of a few texts.
+def check(backend: Any, engine: Engine) -> None:
+    """Compares ids of a few texts that a tokenizer of the original and an engine give.
 
     A tokenizer that was changed step by step may differ from what it is serialized as: added tokens that are normalized
     keep the normalizer of the time when they were added.
