@@ -8,7 +8,7 @@ caller then calls the library itself.
 
 from __future__ import annotations
 
-from .engine import Engine, Unproven
+from .engine import Engine, Unproven, width_of
 from .rows import Rows
 
-__all__ = ["Engine", "Rows", "Unproven"]
+__all__ = ["Engine", "Rows", "Unproven", "width_of"]

@@ -23,7 +23,7 @@ from ...util.lazy import cached_property
 from ...util.threads import num_threads
 from .rows import Rows
 
-__all__ = ["Engine", "Unproven"]
+__all__ = ["Engine", "Unproven", "width_of"]
 
 WHOLE = Truncation()
 KEEPS_OVERFLOW = Truncation(overflow=True)
@@ -137,7 +137,7 @@ class Engine:
         size = len(ids)
         width = 0
         if padding is not None:
-            width = _width(size if padding["length"] is None else padding["length"], padding)
+            width = width_of(size if padding["length"] is None else padding["length"], padding)
             missing = max(width - size, 0)
             fills = {"input_ids": padding["pad_id"], "token_type_ids": padding["pad_type_id"], "special_tokens_mask": 1}
             for name, fill in fills.items():
@@ -209,7 +209,7 @@ class Engine:
             if overflow and mapping is not None:  # only the first row of each text counts
                 lengths = lengths[np.diff(mapping, prepend=-1) != 0]
             width = int(lengths.max(initial=0))
-        width = _width(width, padding)
+        width = width_of(width, padding)
         return Rows(batch, width, padding["direction"] == "left", padding["pad_id"], padding.get("pad_type_id", 0))
 
     def _batch(
@@ -259,7 +259,7 @@ def _permission(splits_special: bool) -> Literal["all", "raise"]:
     return "raise" if splits_special else "all"
 
 
-def _width(width: int, padding: Mapping[str, Any]) -> int:
+def width_of(width: int, padding: Mapping[str, Any]) -> int:
     """The length of padded rows, rounded up."""
     multiple = padding.get("pad_to_multiple_of") or 0
     return width + (-width % multiple if multiple > 0 else 0)

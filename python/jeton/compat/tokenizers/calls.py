@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...errors import JetonError
-from ..hf_backend import Rows, Unproven
+from ..hf_backend import Rows, Unproven, width_of
 from .encoding import Encoding
-from .state import Built
+from .state import Built, Frame
 
-__all__ = ["PLAIN", "Call", "TextCall", "columns_of"]
+__all__ = ["PLAIN", "Call", "FramedCall", "TextCall", "columns_of"]
 
 # Settings of a call without truncation and padding, without and with the template.
 PLAIN: tuple[dict[str, Any], ...] = tuple(
@@ -367,6 +367,89 @@ class TextCall(Call):
         if name == "offsets":
             return [[(0, 0)] * before + list(zip(flat[::2], flat[1::2], strict=True)) + [(0, 0)] * after]
         return [[None] * before + flat + [None] * after]
+
+
+class FramedCall(Call):
+    """A call with one text, which is truncated or padded: its columns of numbers are computed without arrays.
+
+    Args:
+        built, text, settings, fallback: as `Call`.
+        frame: the template around the text.
+        ids: the ids of the text, without template.
+
+    Attributes:
+        ids: the ids of the encoding.
+    """
+
+    __slots__ = ("_columns", "_is_cut", "ids")
+
+    def __init__(
+        self,
+        built: Built,
+        text: str,
+        settings: dict[str, Any],
+        fallback: Callable[[Call, int], Encoding],
+        frame: Frame,
+        ids: list[int],
+    ) -> None:
+        super().__init__(built, [text], None, settings, fallback)
+        before, after = frame.ids
+        num_before, num_after = len(before), len(after)
+        truncation, padding = settings["truncation"], settings["padding"]
+        self._is_cut = False
+        if truncation is not None:
+            room = truncation["max_length"] - num_before - num_after
+            self._is_cut = len(ids) > room
+            if self._is_cut:
+                ids = ids[len(ids) - room :] if truncation["direction"] == "left" else ids[:room]
+        size = len(ids)
+        columns = (
+            ("ids", [*before, *ids, *after], "pad_id"),
+            ("type_ids", [*frame.before, *([frame.type_id] * size), *frame.after], "pad_type_id"),
+            ("special_tokens_mask", [1] * num_before + [0] * size + [1] * num_after, 1),
+            ("attention_mask", [1] * (num_before + size + num_after), 0),
+        )
+        if padding is not None:
+            own = num_before + size + num_after
+            missing = max(width_of(own if padding["length"] is None else padding["length"], padding) - own, 0)
+            at = 0 if padding["direction"] == "left" else own
+            for _, values, fill in columns:
+                values[at:at] = [padding[fill] if isinstance(fill, str) else fill] * missing
+        self._columns = {name: values for name, values, _ in columns}
+        self.ids = self._columns["ids"]
+
+    @classmethod
+    def of_text(
+        cls, built: Built, text: str, settings: dict[str, Any], fallback: Callable[[Call, int], Encoding]
+    ) -> FramedCall | None:
+        """The call; None if it is not known to equal that of a batch.
+
+        Args:
+            built, text, settings, fallback: as `Call`.
+        """
+        frame, truncation = built.frames[settings["add_special_tokens"]], settings["truncation"]
+        if frame is None:
+            return None
+        if truncation is not None:
+            room = truncation["max_length"] - sum(map(len, frame.ids))
+            if room <= truncation["stride"] or truncation["strategy"] == "only_second":
+                return None
+        try:
+            ids = built.core.encode(text, _permission(settings["splits_special"]), 1)
+        except (JetonError, UnicodeError):
+            return None
+        return cls(built, text, settings, fallback, frame, ids)
+
+    def length(self, row: int) -> int:
+        """Number of ids."""
+        return len(self.ids)
+
+    def may_overflow(self, row: int) -> bool:
+        """Whether truncation removed ids."""
+        return self._is_cut
+
+    def _made(self, name: str) -> list[list[Any]]:
+        return [self._columns[name]] if name in self._columns else super()._made(name)
 
 
 class _Overflow(Call):

@@ -18,7 +18,7 @@ from .. import report
 from ..hf_backend import Unproven
 from . import models, original
 from .added_token import AddedToken
-from .calls import Call, TextCall, columns_of
+from .calls import Call, FramedCall, TextCall, columns_of
 from .encoding import Encoding, merged
 from .inputs import batch_input, flag, id_list, items, known_options, one_input, owned_input, string, u32, usize
 from .parts import BASES, Part
@@ -213,21 +213,24 @@ class Tokenizer:
             type(sequence) is str
             and pair is None
             and is_pretokenized is False
-            and self._padding is None
-            and self._truncation is None
-            and self._splits_special is False
             and (add_special_tokens is True or add_special_tokens is False)
             and len(sequence) < LONG_TEXT
         ):
             built = self._state.current()
             if built is not None:
-                try:
-                    ids = built.core.encode(sequence, "all", 1, add_special_tokens)
-                except (JetonError, UnicodeError):
-                    pass
+                if self._padding is None and self._truncation is None and self._splits_special is False:
+                    try:
+                        ids = built.core.encode(sequence, "all", 1, add_special_tokens)
+                    except (JetonError, UnicodeError):
+                        pass
+                    else:
+                        call = TextCall(built, sequence, add_special_tokens, ids, self._by_original)
+                        return Encoding.of_call(call, 0, ids)
                 else:
-                    call = TextCall(built, sequence, add_special_tokens, ids, self._by_original)
-                    return Encoding.of_call(call, 0, ids)
+                    settings = self._settings(False, add_special_tokens)
+                    framed = FramedCall.of_text(built, sequence, settings, self._by_original)
+                    if framed is not None:
+                        return Encoding.of_call(framed, 0, framed.ids)
         is_pretokenized = flag(is_pretokenized, "is_pretokenized")
         add_special_tokens = flag(add_special_tokens, "add_special_tokens")
         first = one_input(sequence, is_pretokenized)
@@ -319,7 +322,7 @@ class Tokenizer:
             if settings["truncation"] is None:
                 replica.no_truncation()
             else:
-                replica.enable_truncation(**settings["truncation"])
+                _truncates(replica, settings["truncation"])
             if settings["padding"] is None:
                 replica.no_padding()
             else:
@@ -752,6 +755,16 @@ def _check_by_original(data: bytes, error: JetonError) -> None:
     if extension is None:
         raise Exception(str(error)) from error
     extension.Tokenizer.from_str(data.decode())
+
+
+def _truncates(replica: Any, options: dict[str, Any]) -> None:
+    """Enables truncation, which the original may refuse with a post-processor that was assigned later."""
+    try:
+        replica.enable_truncation(**options)
+    except ValueError:
+        processor, replica.post_processor = replica.post_processor, None
+        replica.enable_truncation(**options)
+        replica.post_processor = processor
 
 
 def _token_list(tokens: Any) -> list[Any]:

@@ -153,11 +153,21 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
         "bug_compatible": True,  # pieces that only end words are no seeds there, either
         "single_precision": False,
     }
-    run = checkpointed_piece_run(counts, {}, state["vocab_size"], Limits.of(None, None))
+
+    def learned(**changes: int) -> Any:
+        chosen = options | changes
+        run = checkpointed_piece_run(counts, {}, chosen["vocab_size"], Limits.of(None, None))
+        return counts._core.learn_unigram(json.dumps(chosen), [], run)[0]
+
+    size = state["vocab_size"]
     try:
-        vocabulary, _ = counts._core.learn_unigram(json.dumps(options), [], run)
+        vocabulary = learned()
     except ConfigError:
-        raise Exception("The vocabulary is not large enough to contain all chars") from None
+        try:  # with more special tokens than there is room for, the original keeps all pieces that its last pruning left
+            learned(num_reserved=0)
+            vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
+        except ConfigError:
+            raise Exception("The vocabulary is not large enough to contain all chars") from None
     core = Tokenizer(Definition(Unigram(None)), vocabulary)._core
     pieces = zip(map(bytes.decode, vocabulary.columns()[2]), core.scores(), strict=True)
     known = set(reserved)

@@ -13,7 +13,8 @@ Source: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`add_tokens`), to
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..._core import SpelledVocabulary, normalize_texts
@@ -26,7 +27,7 @@ from ...util.record import replace
 from ..hf_backend import Engine
 from . import models, parts
 
-__all__ = ["KINDS", "Added", "Built", "State"]
+__all__ = ["KINDS", "Added", "Built", "Frame", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
@@ -142,19 +143,22 @@ class Built(Engine):
 
 
 class Frame(NamedTuple):
-    """Type ids of the ids before and after a text, and of its own."""
+    """The template around one text: type ids before and after it, its own, and the ids before and after it."""
 
     before: list[int]
     after: list[int]
     type_id: int
+    ids: tuple[list[int], list[int]]
 
 
 def _frame(items: Any) -> Frame | None:
     texts = [at for at, item in enumerate(items) if item.text is not None]
     if len(texts) != 1 or items[texts[0]].text != 0:
         return None
-    sides = [[item.type_id for item in side for _ in item.ids] for side in (items[: texts[0]], items[texts[0] + 1 :])]
-    return Frame(sides[0], sides[1], items[texts[0]].type_id)
+    sides = items[: texts[0]], items[texts[0] + 1 :]
+    before, after = ([item.type_id for item in side for _ in item.ids] for side in sides)
+    first, last = ([id for item in side for id in item.ids] for side in sides)
+    return Frame(before, after, items[texts[0]].type_id, (first, last))
 
 
 def _template_names(processor: Any) -> Iterable[tuple[int, str]]:
@@ -354,12 +358,7 @@ class State:
     def _written(self) -> Members:
         if self._tok is None:
             raise FormatError("a vocabulary that Jeton does not support", place="$.model")
-        vocab, merges = written_members(self._tok)
-        extra = self._not_entries()
-        if extra and self._tok.vocab_size > self.size + len(extra):  # ids that entries leave free may be theirs
-            kept = {token: id for token, id in json.loads(vocab).items() if token not in extra}
-            vocab = _dumps(kept).encode()
-        return vocab, merges
+        return _members_of_core(self._tok, self._not_entries(), self.size)
 
     def token_to_id(self, token: str) -> int | None:
         """The id of an added token or entry."""
@@ -389,7 +388,9 @@ class State:
     def model_object(self) -> Any:
         """The model's object, the same one for each call."""
         if self.model is None:
-            members = self._members
+            members, tok = self._members, self._tok
+            if tok is not None:  # the model outlives this build of the state
+                members = partial(_members_of_core, tok, self._not_entries(), self.size)
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version
             self._watched = (*self._watched, (self.model, self.model.version))
@@ -510,6 +511,10 @@ class State:
             for kind, part in self.objects.items():
                 if part is not None and part.is_custom:
                     raise UnsupportedFeatureError(f"the {kind} is a Python object", feature=kind)
+            for token in self.added.values():
+                if token.single_word and token.content not in self._not_entries():
+                    reason = f"the added token {token.content!r} is an entry, which the model may use within words"
+                    raise UnsupportedFeatureError(reason, feature="single_word")
             tok = self._shared() or self._read()
         except JetonError as error:
             self._built, self.error = None, error
@@ -550,6 +555,21 @@ class State:
 
 def _flags(token: Any) -> Iterable[Any]:
     return (getattr(token, name) for name in Added._fields)
+
+
+def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) -> Members:
+    """The members that a tokenizer was made of.
+
+    Args:
+        tok: the tokenizer.
+        not_entries: contents of added tokens that are no entries of the model.
+        size: number of entries of the model.
+    """
+    vocab, merges = written_members(tok)
+    if not_entries and tok.vocab_size > size + len(not_entries):  # ids that entries leave free may be theirs
+        kept = {token: id for token, id in json.loads(vocab).items() if token not in not_entries}
+        vocab = _dumps(kept).encode()
+    return vocab, merges
 
 
 def _members_of(model: dict[str, Any]) -> Members:
