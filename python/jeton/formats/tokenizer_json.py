@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 __all__ = [
+    "check_unreachable",
     "from_bytes",
     "read",
     "read_parsed",
@@ -408,7 +409,7 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
     if own:
         vocabulary = _with_columns(vocabulary, own)
     tok = Tokenizer(definition, vocabulary)
-    _check_unreachable(tok)
+    check_unreachable(tok)
     names = {id: token.content for id, token in added}
 
     def token(id: int) -> str:
@@ -419,13 +420,22 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
     return tok
 
 
-def _check_unreachable(tok: Tokenizer) -> None:
-    """Rejects entries outside the byte alphabet if a component after ByteLevel could produce them."""
+def check_unreachable(tok: Tokenizer) -> None:
+    """Rejects components after ByteLevel that produce characters outside the byte alphabet, which HF leaves out.
+
+    Those that may do so in rare texts are rejected if an entry is outside, too.
+    """
     if not tok.definition.is_byte_level:
         return
     types = [part["type"] for part in (*tok.definition.normalizer, *tok.definition.pretokenizer)]
     behind = types[types.index("ByteLevel") + 1 :] if "ByteLevel" in types else []
     rewriting = [name for name in behind if name == "Metaspace" or (name in NORMALIZERS and name != "ByteLevel")]
+    if outside := [name for name in rewriting if name in ("Metaspace", "NFD", "NFKD")]:
+        raise UnsupportedFeatureError(
+            f"{outside[0]} after ByteLevel is not supported: it produces characters outside the byte alphabet",
+            place="$.pre_tokenizer" if outside[0] == "Metaspace" else "$.normalizer",
+            feature=outside[0],
+        )
     if rewriting and (ids := tok._core.ids_of(UNREACHABLE)):
         raise UnsupportedFeatureError(
             f"{tok.id_to_token(ids[0])!r} is outside the byte alphabet, and {rewriting[0]} after ByteLevel, which may "

@@ -313,7 +313,7 @@ class Tokenizer:
 
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _on_replica(self, state: State, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
+    def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
         """Calls a function with a tokenizer of the original in a state, which no other code uses meanwhile."""
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
@@ -376,7 +376,7 @@ class Tokenizer:
                 return replica.encode(text, pair, **options)
             return replica.encode_batch_fast([text if pair is None else (text, pair)], **options)[0]
 
-        found = self._on_replica(call.built.state, settings, "a column of an encoding", encode)
+        found = self._on_replica(call.built, settings, "a column of an encoding", encode)
         return columns_of(found.__getstate__())
 
     # ── in the background ────────────────────────────────────────────────────────────────────────────────────────────

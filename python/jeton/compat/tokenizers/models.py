@@ -107,6 +107,11 @@ class Model(Part):
         """The JSON of the vocabulary and of the merges; None for a model without merges."""
         return self.entries.members
 
+    def entries_members(self) -> Callable[[], Members]:
+        """`members` of the entries that the model has now, whatever it is trained to later."""
+        entries = self.entries
+        return lambda: entries.members
+
     @property
     def state(self) -> dict[str, Any]:
         """The model in the form of `tokenizer.json`; not to be changed."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..._core import SpelledVocabulary, normalize_texts
 from ...definition import Bpe, Unigram
 from ...errors import FormatError, JetonError, UnknownTokenError, UnsupportedFeatureError
-from ...formats.tokenizer_json import read_parsed, stages_of, written_members
+from ...formats.tokenizer_json import check_unreachable, read_parsed, stages_of, written_members
 from ...tokenizer import Tokenizer
 from ...util.lazy import cached_property
 from ...util.record import replace
@@ -70,12 +70,39 @@ class Spellings(dict[int, str]):
 
 
 class Built(Engine):
-    """Engine of a state, with facts that results need."""
+    """Engine of a state, with facts that results need.
 
-    def __init__(self, tok: Tokenizer, state: State) -> None:
+    Results read them after the call, so they do not follow objects that the caller changes meanwhile.
+
+    Args:
+        tok: the tokenizer.
+        state: the state.
+        top: its components and added tokens, as JSON.
+        members: returns the vocabulary and the merges of the model, as JSON.
+    """
+
+    def __init__(self, tok: Tokenizer, state: State, top: dict[str, Any], members: Callable[[], Members]) -> None:
         super().__init__(tok)
         self.state = state
         self.core = tok._core
+        self._top, self._members = top, members
+        self._watched = state._watched
+        self._replica: Any = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no component was changed in place since the build."""
+        return all(part.version == version for part, version in self._watched)
+
+    def replica(self, extension: Any, *, is_new: bool) -> Any:
+        """A tokenizer of the original, as `State.replica`."""
+        if self.is_current:
+            return self.state.replica(extension, is_new=is_new)
+        if is_new or self._replica is None:
+            top = {**self._top, "added_tokens": sorted(self._top["added_tokens"], key=lambda token: token["id"])}
+            model = _model_json(top.pop("model"), self._members())
+            self._replica = extension.Tokenizer.from_str(f'{_dumps({"version": "1.0", **top})[:-1]},"model":{model}}}')
+        return self._replica
 
     @cached_property
     def normalized_contents(self) -> dict[int, str]:
@@ -138,7 +165,7 @@ class Built(Engine):
     @cached_property
     def template_names(self) -> dict[int, str]:
         """Id -> name, of ids of the template that it names otherwise than the vocabulary does."""
-        named = dict(_template_names(self.state.stage_json("post_processor")))
+        named = dict(_template_names(self._top["post_processor"]))
         return {id: name for id, name in named.items() if self.core.content(id) is None or self.spellings[id] != name}
 
 
@@ -333,10 +360,8 @@ class State:
     def spelled(self) -> SpelledVocabulary:
         """The vocabulary of the model, as its file spells it."""
         if self._spelled is None:
-            vocab, merges = self.members()
-            facts = json.dumps(dict(self.model_options))[:-1].encode()
-            text = b'{"model":' + facts + b',"vocab":' + vocab + (b',"merges":' + merges if merges else b"") + b"}}"
-            _, self._spelled = SpelledVocabulary.from_tokenizer_json(text)
+            text = f'{{"model":{_model_json(self.model_options, self.members())}}}'
+            _, self._spelled = SpelledVocabulary.from_tokenizer_json(text.encode())
         return self._spelled
 
     @property
@@ -515,14 +540,15 @@ class State:
                 if token.single_word and token.content not in self._not_entries():
                     reason = f"the added token {token.content!r} is an entry, which the model may use within words"
                     raise UnsupportedFeatureError(reason, feature="single_word")
-            tok = self._shared() or self._read()
+            top = self._top()
+            tok = self._shared(top) or self._read(top)
         except JetonError as error:
             self._built, self.error = None, error
             return None
         self._tok, self.error = tok, None
         self._model_version = None if self.model is None else self.model.version
         self._spelled = None
-        self._built = Built(tok, self)
+        self._built = Built(tok, self, top, self.members if self.model is None else self.model.entries_members())
         return self._built
 
     def _top(self) -> dict[str, Any]:
@@ -532,11 +558,11 @@ class State:
             "model": self.model_options,
         }
 
-    def _read(self) -> Tokenizer:
+    def _read(self, top: dict[str, Any]) -> Tokenizer:
         self._size = len(self.spelled)
-        return read_parsed(self._top(), self.spelled, source="the tokenizer", drops_unknown=True)
+        return read_parsed(top, self.spelled, source="the tokenizer", drops_unknown=True)
 
-    def _shared(self) -> Tokenizer | None:
+    def _shared(self, top: dict[str, Any]) -> Tokenizer | None:
         """A tokenizer with the vocabulary of the last build, where only components differ; None if entries may."""
         last = self._tok
         if last is None or (self.model is not None and self.model.version != self._model_version):
@@ -547,10 +573,12 @@ class State:
             return None
         if isinstance(model, Bpe) and model.end_of_word:
             return None
-        stages = stages_of(self._top(), byte_level_model=isinstance(model, Bpe))
+        stages = stages_of(top, byte_level_model=isinstance(model, Bpe))
         if stages.pop("is_byte_level") != last.definition.is_byte_level:
             return None
-        return last._derived(definition=replace(last.definition, **stages), vocabulary=last._core.vocabulary())
+        made = last._derived(definition=replace(last.definition, **stages), vocabulary=last._core.vocabulary())
+        check_unreachable(made)
+        return made
 
 
 def _flags(token: Any) -> Iterable[Any]:
@@ -575,6 +603,12 @@ def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) ->
 def _members_of(model: dict[str, Any]) -> Members:
     merges = model.get("merges")
     return _dumps(model["vocab"]).encode(), None if merges is None else _dumps(merges).encode()
+
+
+def _model_json(options: Mapping[str, Any], members: Members) -> str:
+    vocab, merges = members
+    rest = "" if merges is None else f',"merges":{merges.decode()}'
+    return f'{_dumps(dict(options))[:-1]},"vocab":{vocab.decode()}{rest}}}'
 
 
 def _unused() -> Members:
