@@ -9,7 +9,7 @@ What the engine does not prove is taken from the original package (`fallback`), 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...errors import JetonError
@@ -123,7 +123,7 @@ class Call:
                 return [[(0, 0)] * self.length(row) for row in range(len(self.texts))]
             if self.kind == "byte" and not self._is_ascii():
                 raise Unproven("offsets in bytes")
-            if self.built.drops_text:
+            if self.built.drops(self._strings()):
                 return self._offsets_by_text()
             rows = self._again(offsets=True)
             return rows.lists("offset_mapping")
@@ -150,8 +150,14 @@ class Call:
             raise Unproven(type(error).__name__) from None
 
     def _is_ascii(self) -> bool:
-        texts = [*self.texts, *(self.pairs or ())]
-        return all(each.isascii() if isinstance(each, str) else all(map(str.isascii, each)) for each in texts)
+        return all(map(str.isascii, self._strings()))
+
+    def _strings(self) -> Iterator[str]:
+        for each in (*self.texts, *(self.pairs or ())):
+            if isinstance(each, str):
+                yield each
+            else:
+                yield from each
 
     def _again(self, **columns: Any) -> Rows:
         """Encodes again, with the rows padded as those of the call."""
@@ -280,7 +286,6 @@ class Call:
             return found
         return pieces
 
-
     def _cut_text(self, row: int) -> int:
         """Index of the text of a pair that truncation removed ids from."""
         settings = {**self.settings, "truncation": None, "padding": None, "add_special_tokens": False}
@@ -356,7 +361,7 @@ class TextCall(Call):
             return [[1] * before + [0] * size + [1] * after]
         if self.built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
-        if name == "offsets" and self.built.drops_text:
+        if name == "offsets" and self.built.drops(self.texts):
             return self._offsets_by_text()
         own = memoryview(array("I", self._ids[before : before + size])).cast("B")
         try:

@@ -163,7 +163,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
     try:
         vocabulary = learned()
     except ConfigError:
-        try:  # with more special tokens than there is room for, the original keeps all pieces that its last pruning left
+        try:  # with more special tokens than there is room for, the original keeps what its last pruning left
             learned(num_reserved=0)
             vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
         except ConfigError:

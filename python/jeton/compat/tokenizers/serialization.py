@@ -100,5 +100,42 @@ def shown_settings(truncation: dict[str, Any] | None, padding: dict[str, Any] | 
 
 
 def pretty(text: str) -> str:
-    """JSON with lines, indented by two spaces."""
-    return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    """A tokenizer's JSON with lines, indented by two spaces.
+
+    Examples:
+        >>> print(pretty('{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[["a","b"]]}}'))
+        {
+          "model": {
+            "type": "BPE",
+            "vocab": {
+              "a": 0,
+              "b": 1
+            },
+            "merges": [
+              [
+                "a",
+                "b"
+              ]
+            ]
+          }
+        }
+    """
+    top = json.loads(text)
+    model, large = top["model"], {}
+    for name in ("vocab", "merges"):  # json's encoder with indentation is in Python, which takes long for these
+        if model.get(name):
+            large[name], model[name] = _entry_lines(model[name]), 0
+    written = json.dumps(top, ensure_ascii=False, indent=2)
+    for name, lines in large.items():
+        before, _, after = written.rpartition(f'\n    "{name}": 0')
+        written = f'{before}\n    "{name}": {lines}{after}'
+    return written
+
+
+def _entry_lines(entries: Any) -> str:
+    if isinstance(entries, dict):
+        inner = json.dumps(entries, ensure_ascii=False, separators=(",\n      ", ": "))[1:-1]
+        return f"{{\n      {inner}\n    }}"
+    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]  # a separator that no string has
+    inner = inner.replace("]\0[", "\n      ],\n      [\n        ").replace("\0", ",\n        ")
+    return f"[\n      [\n        {inner}\n      ]\n    ]"

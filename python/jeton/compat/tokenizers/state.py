@@ -31,6 +31,7 @@ __all__ = ["KINDS", "Added", "Built", "Frame", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
+_UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 NO_VOCAB = (b"{}", b"[]")
 
 
@@ -129,14 +130,25 @@ class Built(Engine):
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
     @cached_property
-    def drops_text(self) -> bool:
-        """True if the model leaves out characters that it does not know, and so shifts offsets."""
+    def _lost(self) -> bytes | None:
+        """Bytes that the model leaves out of texts; None if it leaves out other characters."""
         model, core = self.tok.definition.model, self.core
         if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
-            return False
+            return b""
         if model.level == "byte":
-            return any(core.find(bytes([byte]), False) is None for byte in range(256))
-        return not model.byte_fallback or any(core.find(b"<0x%02X>" % byte, False) is None for byte in range(256))
+            return bytes(byte for byte in _UTF8_BYTES if core.find(bytes([byte]), False) is None)
+        bytes_alone = model.byte_fallback and all(
+            core.find(b"<0x%02X>" % byte, False) is not None for byte in range(256)
+        )
+        return b"" if bytes_alone else None
+
+    def drops(self, texts: Iterable[str]) -> bool:
+        """Whether the model may leave out characters of texts that it does not know, and so shift offsets."""
+        lost = self._lost
+        if not lost or self.tok.definition.normalizer:
+            return lost != b""
+        data = "".join(texts).encode("utf-8", "surrogatepass")
+        return len(data.translate(None, lost)) < len(data)
 
     @cached_property
     def kept_ids(self) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""`accelerate`: a tokenizer of transformers runs on Jeton, in place; one of the package tokenizers becomes a drop-in."""
+"""`accelerate`: a tokenizer of transformers runs on Jeton, in place; a `tokenizers.Tokenizer` becomes the drop-in."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def accelerate(tok: Any, *, strict: bool = True) -> Any:
     if isinstance(tok, _tokenizer_class()):
         return _drop_in_of(tok, strict)
     if not isinstance(tok, fast_class()):
-        raise TypeError(f"accelerate takes a PreTrainedTokenizerFast or a tokenizers.Tokenizer, not {type(tok).__name__}")
+        raise TypeError(
+            f"accelerate takes a PreTrainedTokenizerFast or a tokenizers.Tokenizer, not {type(tok).__name__}"
+        )
     if isinstance(tok, base_class()):
         return tok
     watch()
