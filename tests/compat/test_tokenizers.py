@@ -259,6 +259,126 @@ def test_training_keeps_options_and_uses_python_components() -> None:
         word_level(ours).train_from_iterator([], ours.trainers.UnigramTrainer())
 
 
+def byte_level(library: Any, **options: Any) -> Any:
+    alphabet = sorted(library.pre_tokenizers.ByteLevel.alphabet())
+    vocab = {token: id for id, token in enumerate([*alphabet, "lo", "low"])}
+    tok = library.Tokenizer(library.models.BPE(vocab, [("l", "o"), ("lo", "w")], **options))
+    tok.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tok
+
+
+def test_added_tokens_in_ids_that_entries_leave_free() -> None:
+    def run(library: Any) -> Any:
+        tok = library.Tokenizer(library.models.WordPiece({"a": 0, "[UNK]": 1, "##a": 5}, unk_token="[UNK]"))
+        tok.add_tokens(["<y>"])
+        tok = library.Tokenizer.from_str(tok.to_str())
+        tok.add_tokens(["<z>"])
+        tok.normalizer = library.normalizers.Lowercase()
+        state(tok.encode("aa"))
+        return (
+            tok.to_str(),
+            tok.get_vocab_size(),
+            tok.get_vocab_size(False),
+            tok.token_to_id("<z>"),
+            tok.get_vocab(False),
+        )
+
+    expected, found = both(run)
+    assert found == expected
+
+
+def test_an_added_token_that_is_an_entry_within_words() -> None:
+    def run(library: Any) -> Any:
+        tok = byte_level(library)
+        tok.add_tokens([library.AddedToken("low", single_word=True)])
+        return [state(tok.encode(text)) for text in ("lower low", "low")]
+
+    expected, found = both(run)
+    assert found == expected
+
+
+def test_components_that_change_after_a_file_was_read() -> None:
+    def run(library: Any) -> Any:
+        bytes_alone = {f"<0x{byte:02X}>": byte for byte in range(3)} | {"[UNK]": 3, "a": 4}  # which Jeton does not read
+        tok = library.Tokenizer(library.models.BPE(bytes_alone, [], byte_fallback=True, unk_token="[UNK]"))
+        tok = library.Tokenizer.from_str(tok.to_str())
+        tok.decoder = library.decoders.Fuse()
+        before = state(tok.encode("ab"))
+        tok.model.unk_token = "a"
+        return before, state(tok.encode("ac")), tok.to_str()  # the original keeps the tokens of "ab"
+
+    expected, found = both(run)
+    assert found == expected
+
+
+def test_a_post_processor_that_truncation_leaves_no_room_for() -> None:
+    def run(library: Any) -> Any:
+        tok = word_level(library)
+        processor, tok.post_processor = tok.post_processor, None
+        tok.enable_truncation(2, stride=1)
+        tok.post_processor = processor
+        return [state(tok.encode(text, add_special_tokens=False)) for text in ("low", "")]
+
+    expected, found = both(run)
+    assert found == expected
+
+
+@pytest.mark.parametrize("direction", ["left", "right"])
+@pytest.mark.parametrize("options", [{"max_length": 3}, {"max_length": 4, "stride": 1}, {"max_length": 9}])
+def test_one_text_that_is_truncated_and_padded(options: dict[str, int], direction: str) -> None:
+    def run(library: Any) -> Any:
+        tok = word_level(library)
+        tok.enable_truncation(**options, direction=direction)
+        tok.enable_padding(direction=direction, pad_id=7, pad_type_id=3, pad_token="[P]", pad_to_multiple_of=5)
+        cases = [(text, adds) for text in ("low", "", "low new er low lower", "\u00e9 low") for adds in (False, True)]
+        return [state(tok.encode(text, add_special_tokens=adds)) for text, adds in cases]
+
+    expected, found = both(run)
+    assert found == expected
+
+
+def test_pairs_without_post_processor() -> None:
+    def run(library: Any) -> Any:
+        tok = word_level(library)
+        tok.post_processor = None
+        tok.enable_padding(pad_type_id=2, direction="left")
+        fast = [each.type_ids for each in tok.encode_batch_fast([("low", "new"), ("low new er", "low")])]
+        tok.enable_truncation(3)
+        pieces = [tok.encode(*pair) for pair in (("low new er", "low"), ("low", "low new er"))]
+        return fast, list(map(state, pieces))
+
+    expected, found = both(run)
+    assert found == expected
+
+
+def test_offsets_of_texts_with_bytes_that_the_model_does_not_know() -> None:
+    def run(library: Any) -> Any:
+        tok = byte_level(library)
+        vocab = {token: id for token, id in tok.get_vocab().items() if token not in "\u0103\u0104"}  # 0x03 and 0x04
+        tok.model = library.models.BPE(vocab, [("l", "o"), ("lo", "w")])
+        return [state(tok.encode(text)) for text in ("low\u00e9r low", "lo\x03w \x04low")]
+
+    expected, found = both(run)
+    assert found == expected
+    calls = report.lines("tokenizers", set)
+    byte_level(ours).encode("low\u00e9r low").offsets  # noqa: B018 - all bytes that UTF-8 has are known
+    assert report.lines("tokenizers", set) == calls
+
+
+def test_indented_files() -> None:
+    vocab = {'"vocab": 0': 0, "a": 1, "\0": 2, "a\0": 3, "\n": 4}
+
+    def run(library: Any) -> Any:
+        made = [
+            library.models.BPE({**vocab}, [("a", "\0")]), library.models.WordLevel(vocab, unk_token="a"),
+            library.models.Unigram([("a", -1.5), ('"merges": 0', 0.0)], 0), library.models.BPE(),
+        ]  # fmt: skip
+        return [library.Tokenizer(model).to_str(pretty=True) for model in made]
+
+    expected, found = both(run)
+    assert found == expected
+
+
 PROGRAM = """
 import jeton.compat
 jeton.compat.replace("tokenizers")

@@ -732,6 +732,18 @@ def test_unigram_trainer() -> None:
         ours.trainers.UnigramTrainer(vocab_size=5, show_progress=False).learn(TEXTS, {}, [])
 
 
+def test_unigram_trainer_with_more_special_tokens_than_entries() -> None:
+    sizes = []
+    for library in (ours, theirs):
+        tok = library.Tokenizer(library.models.Unigram())
+        tok.pre_tokenizer = library.pre_tokenizers.Metaspace()
+        special = ["<u>", *(f"<{id}>" for id in range(80))]
+        options = {"special_tokens": special, "unk_token": "<u>", "show_progress": False}
+        tok.train_from_iterator(TEXTS, library.trainers.UnigramTrainer(vocab_size=60, **options))
+        sizes.append(set(special) < tok.get_vocab().keys() and tok.get_vocab_size() > 100)
+    assert sizes == [True, True]
+
+
 def test_a_trainer_trains_its_model_only() -> None:
     with pytest.raises(Exception, match=r"^UnigramTrainer can only train a Unigram$"):
         ours.trainers.UnigramTrainer(show_progress=False).learn([], {}, [], ours.models.BPE())
