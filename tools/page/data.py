@@ -9,7 +9,10 @@ from typing import Any
 
 from jeton.definition import Pattern
 from jeton.formats.registry import REGISTRY, KnownRankFile
+from jeton.playground.api.train import END_OF_WORD, MAX_VOCAB_SIZE, PRESETS
 from jeton.playground.data import paragraph, read
+from jeton.training.presets import resolve
+from jeton.training.request import TrainingRequest
 
 __all__ = ["engine_data"]
 
@@ -23,7 +26,19 @@ def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
         "classics": read("classics.json"),
         "recorded": read("recorded.json"),
         "paragraph": paragraph(),
+        "training": {"words": _words(), "wordpiece": _wordpiece()},
     }
+
+
+def _words() -> dict[str, Any]:
+    stages = resolve(None).recipe(TrainingRequest(vocab_size=MAX_VOCAB_SIZE, end_of_word=END_OF_WORD)).stages
+    return {"stages": stages.to_json(), "special_tokens": [], "end_of_word": END_OF_WORD}
+
+
+def _wordpiece() -> dict[str, Any]:
+    recipe = PRESETS["wordpiece"].recipe(TrainingRequest(vocab_size=MAX_VOCAB_SIZE))
+    prefix = recipe.definition.model.continuing_subword_prefix
+    return {"stages": recipe.stages.to_json(), "special_tokens": list(recipe.special_tokens), "prefix": prefix}
 
 
 def _rank_file(known: KnownRankFile) -> dict[str, Any]:

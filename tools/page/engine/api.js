@@ -2,7 +2,7 @@
 
 import { encode, fromHex, head, length } from "./bytes.js";
 import { compare, tokenizers } from "./compare.js";
-import { JetonError } from "./core.js";
+import { JetonError, needsServer } from "./core.js";
 import { described, first, hue } from "./drawing.js";
 import { visible } from "./look_parts.js";
 import { flag, integer, shown, text } from "./request_fields.js";
@@ -22,7 +22,7 @@ export const ENDPOINTS = {
   tokens,
   token,
   why,
-  train: (catalog, request) => train(catalog.core, request),
+  train,
   compare,
   paragraph,
   vocabulary: async (catalog, request) => vocabulary(await catalog.get(text(request, "tokenizer")), request),
@@ -31,13 +31,6 @@ export const ENDPOINTS = {
   chat: needsServer,
   picture: needsServer,
 };
-
-/** `kind` of the error of what only the server has; the page has words for it. */
-export const NEEDS_SERVER = "NeedsServer";
-
-function needsServer() {
-  throw new JetonError("this needs the playground of the package: jeton play", NEEDS_SERVER);
-}
 
 async function tokens(catalog, request) {
   const tok = await catalog.get(text(request, "tokenizer"));
@@ -88,7 +81,8 @@ async function token(catalog, request) {
   const isSpecial = tok.special.has(id);
   const data = fromHex(entry.hex);
   const drawn = described(data, [id], [data], [[0, data.length]], null, isSpecial ? tok.special : new Map());
-  return { id, hex: entry.hex, spelling: entry.token, special: isSpecial, rank: last?.id === id ? last.rank : null, tree, look: drawn.table[0] };
+  const rank = last?.id === id ? last.rank : null;
+  return { id, hex: entry.hex, spelling: entry.token, special: isSpecial, rank, first_rank: tok.firstRank(), tree, look: drawn.table[0] };
 }
 
 async function why(catalog, request) {
@@ -106,6 +100,9 @@ async function why(catalog, request) {
     pretokens,
     tokens: ids.map((id, index) => ({ id, bytes_hex: hex(bytes[index]), byte_span: byteSpans[index] })),
     kind: tok.facts.kind,
+    first_rank: tok.firstRank(),
+    byte_fallback: tok.facts.byte_fallback,
+    continuing_prefix: tok.facts.continuing_prefix,
     names: names(tok, pretokens),
     explained_chars: length(explained),
     num_chars: length(given),

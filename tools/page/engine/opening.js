@@ -65,6 +65,9 @@ function build(core, definition, facts, plan) {
     end_of_word: model.type === "BPE" ? model.end_of_word : null,
     unk_id: null,
     chat: false,
+    byte_fallback: Boolean(model.byte_fallback),
+    continuing_prefix: model.continuing_subword_prefix || "",
+    first_rank: model.type === "BPE" && model.ranks === "tokens" ? null : 0,
     ...facts,
   };
   return new Tokenizer(core, core({ do: "build", options: coreOptions(definition, whole.unk_id), facts: whole, plan: { ...NO_PLAN, ...plan } }).json);
