@@ -15,6 +15,7 @@ import jeton
 from jeton.errors import JetonError
 from jeton.playground.api import find
 from jeton.playground.catalog import Catalog
+from jeton.training.request import TIE_BREAKS
 
 from ...material import CORPUS, KINDS, TRICKY, tokenizer
 from .conftest import KEYS, Request
@@ -131,6 +132,30 @@ def test_training(site: Path, engine: Engine, catalog: Catalog) -> None:
             for size in (276, 300, 20)
         ],
     )
+
+
+WORDS = ("low low lower newest", "Ünïcode naïve [MASK] 天天气", CORPUS[:400], "", "the\nthe a")
+
+
+@pytest.mark.slow(reason="the engine of training is that of the package")
+def test_training_on_words(site: Path, engine: Engine, catalog: Catalog) -> None:
+    sizes: list[dict[str, Any]] = [{}, *({"vocab_size": size} for size in (3, 5, 12, 60))]
+    requests: list[Request] = [
+        ("train", {"text": text, "algorithm": algorithm, "tie_break": rule, **size})
+        for algorithm, rules in (("words", TIE_BREAKS), ("wordpiece", ("lowest_ids", "first")))
+        for rule in rules
+        for text in WORDS
+        for size in sizes
+    ]
+    compared(site, engine, catalog, requests)
+
+
+def test_what_needs_the_server(site: Path, engine: Engine) -> None:
+    requests: list[Request] = [
+        ("train", {"text": "low lower", "algorithm": algorithm}) for algorithm in ("sentencepiece", "unigram")
+    ]
+    requests.append(("chat", {}))
+    assert {answer["kind"] for answer in engine(site, requests)} == {"NeedsServer"}
 
 
 def opened(path: Path) -> Request:
