@@ -40,6 +40,8 @@ FOREIGN = {
     *("{value} is not in the range {range}.", "{kind} {name} does not exist.", "{kind} {name} is a directory."),
     *("{kind} {name} is a file.", "No such file or directory", "Permission denied", "Is a directory"),
     *("Not a directory", "File exists", "No space left on device", "Read-only file system"),
+    *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a list", "a string")),
+    *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a value", "an object")),  # of serde
     "{folder}: no manifest.json",  # the name is a constant of Jeton
 }
 ENGLISH_LETTERS = re.compile(r"[a-z]{4,}")
@@ -106,10 +108,11 @@ def test_every_message_of_an_error_is_one_of_the_sources(language: str) -> None:
         ), message
 
 
-def test_every_message_of_a_usage_error_is_translated() -> None:
-    """All errors that the command line itself raises, and hints of these."""
+@pytest.mark.parametrize("package", ["cli", "playground"])
+def test_every_message_of_an_interface_is_translated(package: str) -> None:
+    """All errors that the command line and the server of the page raise themselves, and hints of these."""
     with use_language("zh"):
-        for message in sorted(_raised("cli")):
+        for message in sorted(_raised(package)):
             for clause in message.split("; "):
                 filled = re.sub(r"\{[^}]*\}", "X", clause)
                 if filled.strip("X") and " " in filled:
@@ -134,7 +137,9 @@ def _clauses() -> set[str]:
 def _raised(package: str) -> Iterator[str]:
     for path in (PACKAGE / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Call) and re.search(r"((?<!Runtime)Error|warn|fail)$", ast.unparse(node.func)):
+            if isinstance(node, ast.Call) and re.search(
+                r"((?<!Runtime)(?<!_Refused)Error|warn|fail)$", ast.unparse(node.func)  # refused: not of the page
+            ):
                 yield from filter(None, map(_template, node.args[:2]))
 
 

@@ -156,7 +156,8 @@ def _json(answer: Any, status: int = 200) -> Response:
 
 def _fault(_: Request | None, error: Exception) -> Response:
     _LOG.error("internal error in the playground; please report this bug of Jeton", exc_info=error)
-    return _json({"error": "Internal error of Jeton; the terminal shows the traceback", "kind": "InternalError"}, 500)
+    message = in_language("Internal error of Jeton; the terminal shows the traceback")
+    return _json({"error": message, "kind": "InternalError"}, 500)
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -29,6 +29,7 @@ from ..formats.registry import REGISTRY
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
 from ..training import train
+from ..util.language import in_language
 from ..util.locks import ForkLock
 
 __all__ = ["MAX_DROPPED", "Catalog", "unnumbered"]
@@ -75,7 +76,7 @@ class _Entry:
             "name": self.name,
             "loaded": self.tok is not None,
             "dropped": self.dropped,
-            "error": None if self.error is None else str(self.error),
+            "error": None if self.error is None else in_language(str(self.error)),
             "models": () if self.dropped else models().get(self.key, ()),
             "kind": None,
             "vocab_size": None,
@@ -218,7 +219,7 @@ class Catalog:
             try:
                 entries.append(self.add(name, members))
             except JetonError as error:
-                errors.append({"name": name, "error": str(error)})
+                errors.append({"name": name, "error": in_language(str(error))})
         return {"entries": entries, "errors": errors}
 
     def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:

@@ -53,12 +53,12 @@ def bind(port: int | None = 0) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            why = "is in use"
+            why = f"port {port} is in use"
         elif error.errno == errno.EACCES:
-            why = "requires privileges that this user does not have"
+            why = f"port {port} requires privileges that this user does not have"
         else:
             raise
-        raise ConfigError(f"port {port} {why}; omit --port to use a free one", option="port") from None
+        raise ConfigError(f"{why}; omit --port to use a free one", option="port") from None
     return listener
 
 

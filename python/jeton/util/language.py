@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from .messages import translate, use_catalog
 
-__all__ = ["LANGUAGES", "chosen_language", "in_language", "read_catalog", "use_language"]
+__all__ = ["LANGUAGES", "chosen_language", "current_language", "in_language", "read_catalog", "use_language"]
 
 # Languages with catalogs. English has none: its text is in the code.
 LANGUAGES = ("zh",)
@@ -69,6 +69,19 @@ def use_language(language: str) -> Iterator[None]:
             yield
     finally:
         _language.reset(token)
+
+
+def current_language() -> str:
+    """The language inside of a block of `use_language`, otherwise English.
+
+    Examples:
+        >>> with use_language("zh"):
+        ...     current_language()
+        'zh'
+        >>> current_language()
+        'en'
+    """
+    return _language.get()
 
 
 def in_language(message: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from jeton.definition import Pattern
 from jeton.playground.api.classics import answer, recorded_answer
 from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
+from jeton.util.language import use_language
 
 CLASSICS = read("classics.json")
 IDS = [classic["id"] for classic in CLASSICS]
@@ -87,11 +89,21 @@ def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
     assert not {token[::-1] for token in asked} & set(answered)
     assert tokens("cl100k_base", "Once upon a time ")[-1] == b" "
     assert tokens("cl100k_base", "Once upon a time there")[-1] == b" there"
-    assert all(len(token) == 1 for token in tokens("cl100k_base", "猫"))
-    first, second = tokens("o200k_base", "麒麟")
-    assert len(first) < len("麒".encode())
-    assert second.endswith("麟".encode())
-    assert len(second) > len("麟".encode())
+    assert tokens("cl100k_base", "猫") == [b"\xe7", b"\x8c", b"\xab"]
+    assert [token.decode(errors="replace") for token in tokens("cl100k_base", "猫")] == ["\ufffd"] * 3
+    assert "的".encode()[0] == "猫".encode()[0] == 0xE7
+    begun = [code for code in range(0x800, 0xD800) if chr(code).encode()[0] == 0xE7]
+    assert len(begun) == 4096
+    assert all(unicodedata.name(chr(code)).startswith("CJK UNIFIED IDEOGRAPH") for code in begun)
+    assert round(vocabs.get("o200k_base").vocab_size / vocabs.get("cl100k_base").vocab_size, 1) == 2
+    assert tokens("o200k_base", "麒麟") == [b"\xe9\xba", b"\x92" + "麟".encode()]
+    assert "麒".encode()[:2] == "麟".encode()[:2] == b"\xe9\xba"
+    assert tokens("o200k_base", "麟") == ["麟".encode()]
+    assert "麒".encode() not in vocabs.get("o200k_base").vocab.values()
+    o200k = vocabs.get("o200k_base")
+    merged = [o200k.id_to_bytes(merge.result) for merge in o200k.explain("麒麟").pretokens[0].merges]
+    assert merged == [b"\xe9\xba", b"\xe9\xba", "麟".encode(), b"\x92" + "麟".encode()]
+    assert all(len(token) == 1 for token in tokens("cl100k_base", "麒麟"))
     code = CLASSICS[IDS.index("indented-code")]["panels"][0]["text"]
     gpt2 = [code.encode()[start:end] for start, end in Pattern.of("gpt2").split(code)]
     assert b"\n       " in gpt2  # the pattern keeps the spaces together
@@ -107,7 +119,7 @@ def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
 
 def test_the_list_and_the_stories() -> None:
     assert [entry["id"] for entry in answer(EMPTY, {})["classics"]] == IDS
-    assert len(IDS) == 10
+    assert len(IDS) == 11
     for id in IDS:
         story = answer(EMPTY, {"id": id})["story"]
         assert not re.search(r"[{}]", " ".join(story))
@@ -116,3 +128,26 @@ def test_the_list_and_the_stories() -> None:
         answer(EMPTY, {"id": "cheese"})
     with pytest.raises(jeton.ConfigError, match="a text"):
         answer(EMPTY, {"id": 7})
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_a_chinese_story_is_told_with_the_same_figures(id: str) -> None:
+    classic = CLASSICS[IDS.index(id)]
+    assert len(classic["story"]["zh"]) == len(classic["story"]["en"])
+    for english, chinese in zip(classic["story"]["en"], classic["story"]["zh"], strict=True):
+        assert sorted(re.findall(r"\{\d\}", chinese)) == sorted(re.findall(r"\{\d\}", english))
+    english = answer(EMPTY, {"id": id})
+    with use_language("zh"):
+        assert {entry["id"]: entry["title"] for entry in answer(EMPTY, {})["classics"]}[id] == classic["title"]["zh"]
+        chinese = answer(EMPTY, {"id": id})
+    assert chinese["title"] == classic["title"]["zh"]
+    assert not re.search(r"[{}]", " ".join(chinese["story"]))
+    for text in (*chinese["story"], *(panel["note"] for panel in chinese["panels"] if panel["note"])):
+        assert re.search("[一-鿿]", text) or text == "YAML"
+        assert not re.search(r"[一-鿿][,;:!?(](?!\w)", text)
+    assert [panel["note"] is None for panel in chinese["panels"]] == [
+        panel["note"] is None for panel in english["panels"]
+    ]
+    for panel in (*chinese["panels"], *english["panels"]):
+        del panel["note"]
+    assert chinese["panels"] == english["panels"]

@@ -30,11 +30,11 @@ def real_address(data: Path) -> Iterator[str]:
 def test_without_files_the_answers_are_recorded_and_say_so(open_page: Open) -> None:
     page = open_page(view="classics")
     titles = page.locator(".titles button")
-    titles.nth(9).wait_for()
-    assert titles.all_inner_texts() == [classic["title"] for classic in CLASSICS]
+    titles.nth(10).wait_for()
+    assert titles.all_inner_texts() == [classic["title"]["en"] for classic in CLASSICS]
     for index, classic in enumerate(CLASSICS):
         titles.nth(index).press("Enter")
-        page.locator(".story h2", has_text=classic["title"]).wait_for()
+        page.locator(".story h2", has_text=classic["title"]["en"]).wait_for()
         assert page.locator(".panel").count() == len(classic["panels"])
         recorded = [panel["tokenizer"] != "bytes" for panel in classic["panels"]]
         assert page.locator(".panel .badge").count() == sum(recorded)
@@ -47,7 +47,7 @@ def test_without_files_the_answers_are_recorded_and_say_so(open_page: Open) -> N
 def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_address: str) -> None:
     for classic in CLASSICS:
         page.goto(f"{real_address}/#view=classics&classic={classic['id']}")
-        page.locator(".story h2", has_text=classic["title"]).wait_for()
+        page.locator(".story h2", has_text=classic["title"]["en"]).wait_for()
         assert page.locator(".badge").count() == 0
         assert page.get_by_role("button", name="Open in Tokens").count() == len(classic["panels"])
     page.goto(f"{real_address}/#view=classics&classic=endoftext")
@@ -65,6 +65,8 @@ def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_addre
 def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:
     page = open_page(view="classics", classic="cut-character")
     page.locator(".panel").nth(3).wait_for()
+    assert page.locator(".story h2 [lang=zh]").inner_text() == "猫"
+    assert set(page.locator(".story .telling [lang=zh]").all_inner_texts()) == {"猫", "的"}
     page.locator(".panel").first.locator(".t").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator(".panel .one-line").first.inner_text() == "id 234 · 1 byte 8c"

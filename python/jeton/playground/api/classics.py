@@ -15,7 +15,7 @@ from ...errors import ConfigError, JetonError
 from ...formats.discovery import short_name
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog, unnumbered
-from ..data import read
+from ..data import localized, read
 from . import request_fields
 
 __all__ = ["answer", "recorded_answer"]
@@ -36,7 +36,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     classics = read("classics.json")
     if "id" not in request:
-        return {"classics": [{"id": classic["id"], "title": classic["title"]} for classic in classics]}
+        return {"classics": [{"id": classic["id"], "title": localized(classic["title"])} for classic in classics]}
     wanted = request_fields.text(request, "id")
     classic = next((classic for classic in classics if classic["id"] == wanted), None)
     if classic is None:
@@ -49,8 +49,8 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     compared = {"view": "compare", "compare": keys, "text": panels[0]["text"]} if comparable else None
     return {
         "id": wanted,
-        "title": classic["title"],
-        "story": [paragraph.format(*counts) for paragraph in classic["story"]],
+        "title": localized(classic["title"]),
+        "story": [paragraph.format(*counts) for paragraph in localized(classic["story"])],
         "panels": panels,
         "state": compared,
     }
@@ -84,6 +84,7 @@ def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]
     state = {"view": "tokens", "tokenizer": key, "text": panel["text"], "special": panel["special"]}
     return {
         **panel,
+        "note": localized(panel["note"]) if panel["note"] else None,
         "key": key,
         "recorded": key is None,
         "num_tokens": len(tokens),

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ...analysis.compare import compare
 from ...errors import JetonError
 from ...tokenizer import Tokenizer
+from ...util.language import in_language
 from ..catalog import Catalog
 from . import request_fields
 
@@ -72,7 +73,7 @@ def tokenizers(
             errors[key] = error
     if not done:
         raise next(iter(errors.values()))
-    return done, [{"key": key, "error": str(error)} for key, error in errors.items()]
+    return done, [{"key": key, "error": in_language(str(error))} for key, error in errors.items()]
 
 
 def num_unknown(tok: Tokenizer, ids: list[int]) -> int:

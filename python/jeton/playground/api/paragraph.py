@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import InvalidTextError
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
-from ..data import paragraph
+from ..data import localized, paragraph
 from .compare import num_unknown, tokenizers
 
 __all__ = ["answer"]
@@ -27,10 +27,11 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"languages": languages, "tokenizers": list(toks), "failed": failed}
 
 
-def _costs(toks: list[Tokenizer], language: Mapping[str, str]) -> dict[str, Any]:
+def _costs(toks: list[Tokenizer], language: Mapping[str, Any]) -> dict[str, Any]:
     encoded = [_ids(tok, language["text"]) for tok in toks]
     return {
         **language,
+        "name": localized(language["name"]),
         "bytes": len(language["text"].encode()),
         "chars": len(language["text"]),
         "counts": [None if ids is None else len(ids) for ids in encoded],

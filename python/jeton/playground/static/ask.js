@@ -5,6 +5,8 @@
 
 import { say } from "./language.js";
 
+import { say } from "./language.js";
+
 /** Error response of the server, with a message for the user. */
 export class JetonError extends Error {
   constructor(message, kind) {
@@ -72,7 +74,7 @@ async function request(path, options) {
     answer = await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new JetonError("The playground does not respond. Was it stopped in the terminal? Restart it with jeton play.", GONE);
+    throw new JetonError(say("The playground does not respond. Was it stopped in the terminal? Restart it with jeton play."), GONE);
   }
   if (!response.ok) throw new JetonError(answer.error, answer.kind);
   return answer;

@@ -67,8 +67,8 @@ export function combobox({ label, placeholder = "", options, onChoose }) {
       const element = h(
         "div",
         { id: `${id}-${index}`, role: "option", "aria-selected": "false" },
-        h("span", { class: "name" }, option.name),
-        uses ? h("span", { class: "words" }, uses) : null,
+        h("span", { class: "name", translate: "no" }, option.name),
+        uses ? h("span", { class: "words", translate: "no" }, uses) : null,
         option.note ? h("span", { class: "words note" }, option.note) : null,
       );
       if (!groups.has(option.group)) groups.set(option.group, h("div", { role: "group", "aria-label": option.group }));

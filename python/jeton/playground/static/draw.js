@@ -53,7 +53,7 @@ function markSame(root, rule) {
  */
 export function drawTokens(drawing, { label, as = "text", onToken, mark, rows } = {}) {
   const serial = String(++made);
-  const root = h("div", { class: `tokens as-${as}`, role: "group", "aria-label": label, data: { drawing: serial } });
+  const root = h("div", { class: `tokens as-${as}`, role: "group", translate: "no", "aria-label": label, data: { drawing: serial } });
   const starts = rows ? [...rows, drawing.ids.length] : blockStarts(drawing);
   const blocks = starts.slice(0, -1).map((first, at) => {
     const block = h("div", { class: "block" });

@@ -1,6 +1,7 @@
 // Export of tokens: as SVG, PNG and JSON.
 
 import { h } from "./dom.js";
+import { say } from "./language.js";
 
 const SHARP = 2; // scale of the PNG
 const MAX_PIXELS = 16_000; // per side; the limit of canvases in browsers
@@ -24,7 +25,7 @@ export function exports(app, current) {
     }
   };
   const button = (label, save) => h("button", { type: "button", on: { click: act(save) } }, label);
-  return h("div", { class: "saves", role: "group", "aria-label": "Save as" }, h("span", { "aria-hidden": "true" }, "Save as"), button("SVG", saveSvg), button("PNG", savePng), button("JSON", saveJson), status);
+  return h("div", { class: "saves", role: "group", "aria-label": say("Save as") }, h("span", { "aria-hidden": "true" }, say("Save as")), button("SVG", saveSvg), button("PNG", savePng), button("JSON", saveJson), status);
 }
 
 async function saveSvg(app, answer) {

@@ -23,12 +23,12 @@ export function mergeTree({ nodes, roots, note }, first_rank) {
 
 function bars(nodes, roots, width, mergeNumber) {
   const rows = Array(nodes.length).fill(1);
-  const picture = h("div", { class: "tree", "aria-hidden": "true" });
+  const picture = h("div", { class: "tree", translate: "no", "aria-hidden": "true" });
   picture.style.setProperty("--columns", width);
   for (let place = nodes.length - 1; place >= 0; place--) {
     const { left, right, start, end, hue, shown, rank } = nodes[place];
     if (left !== null) rows[left] = rows[right] = rows[place] + 1;
-    const bar = h("span", { class: `bar h${hue}`, title: rank === null ? shown : `${shown}, ${mergeNumber(rank)}` }, shown);
+    const bar = h("span", { class: `bar h${hue}`, title: rank === null ? shown : `${shown}${say(", ")}${mergeNumber(rank)}` }, shown);
     bar.style.setProperty("grid-area", `${rows[place]} / ${start + 1} / auto / ${Math.max(end, start + 1) + 1}`);
     picture.append(bar);
   }

@@ -6,7 +6,11 @@ import { counted, say } from "./language.js";
 import { eastAsian, languageOf } from "./text_units.js";
 
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
-export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
+export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}`, translate: "no", lang: languageOf(eastAsian(shownText(look.parts))) }, ...tokenNodes(look));
+
+/** A text of the page with the languages of its East Asian characters, which select their font: 猫 in an English sentence. */
+export const inLanguages = (text) =>
+  text.split(/([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+)/u).map((run, index) => (index % 2 ? h("span", { lang: languageOf(eastAsian(run)) }, run) : run));
 
 /** A row of tokens with separators. */
 export const chips = (looks, between = "") =>
@@ -22,7 +26,7 @@ export function bar(share, kind = "") {
 /** Describes a token in one line: "id 496 · 3 bytes 73 74 72". */
 export function inOneLine(drawing, index) {
   const { id, hex } = drawing.table[drawing.looks[index]];
-  return `id ${id} · ${counted(hex.length / 2, "byte")} ${hex.replace(/..(?!$)/g, "$& ")}`;
+  return `${say("id {id}", { id })} · ${counted(hex.length / 2, "byte")} ${hex.replace(/..(?!$)/g, "$& ")}`;
 }
 
 /** A labelled select; `choices` are pairs of value and label. */

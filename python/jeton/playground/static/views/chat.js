@@ -237,7 +237,7 @@ export function mount(root, app) {
     more.textContent = say("The first {shown} of {tokens} are drawn.", { shown: number(shown), tokens: counted(num_tokens, "token") });
     rendered.textContent = answer.text;
     detail.replaceChildren(h("p", { class: "invitation" }, say("Hover over a token, or move to it with the arrow keys, for its details. Pills are special tokens; italic text is the template's, upright text the messages'.")));
-    telling = setTimeout(() => app.say(facts.map(([name, value]) => `${number(value)} ${name}`).join(", ")), TELL_AFTER_MS);
+    telling = setTimeout(() => app.say(facts.map(([name, value]) => `${number(value)} ${name}`).join(say(", "))), TELL_AFTER_MS);
   }
 
   /** Classes of each token: template text, and special tokens spelled in messages. */

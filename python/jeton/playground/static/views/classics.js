@@ -1,6 +1,6 @@
 // Classics view: frequently discussed texts, each with an explanation and tokenizations by real tokenizers.
 
-import { inOneLine, onOtherTokenizers } from "../widgets.js";
+import { inLanguages, inOneLine, onOtherTokenizers } from "../widgets.js";
 import { failure, h } from "../dom.js";
 import { counted, say } from "../language.js";
 
@@ -38,7 +38,7 @@ export function mount(root, app) {
   }
 
   function title({ id, title }) {
-    return h("li", {}, h("button", { type: "button", data: { id }, on: { click: () => app.go({ classic: id }) } }, title));
+    return h("li", {}, h("button", { type: "button", data: { id }, on: { click: () => app.go({ classic: id }) } }, ...inLanguages(title)));
   }
 
   function draw(classic) {
@@ -49,8 +49,8 @@ export function mount(root, app) {
       ? [h("p", { class: "hint" }, say("Tokenizations marked as recorded were computed with the real vocabulary, which is not on this machine. Open its file to compute them here."))]
       : [];
     story.replaceChildren(
-      h("h2", {}, classic.title),
-      ...classic.story.map((paragraph) => h("p", { class: "telling" }, paragraph)),
+      h("h2", {}, ...inLanguages(classic.title)),
+      ...classic.story.map((paragraph) => h("p", { class: "telling" }, ...inLanguages(paragraph))),
       ...recorded,
       ...classic.panels.map(panel),
       ...compare,
@@ -71,7 +71,7 @@ export function mount(root, app) {
     return h(
       "section",
       { class: "panel" },
-      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? ` · ${say("special tokens parsed")}` : "", " ", badge),
+      h("h3", {}, h("span", { translate: "no" }, tokenizer), " · ", counted(num_tokens, "token"), special ? ` · ${say("special tokens parsed")}` : "", " ", badge),
       note ? h("p", { class: "note" }, note) : null,
       h("div", { class: "pane" }, tokens),
       h("div", { class: "under" }, line, open),

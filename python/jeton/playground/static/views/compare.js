@@ -155,7 +155,7 @@ export function mount(root, app) {
       placesOf(cuts, tokenizers, text),
     ];
     found.replaceChildren(...parts.filter(Boolean));
-    app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(", ")}. ${summary.filter(Boolean).join(" ")}`);
+    app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(say(", "))}${say(". ")}${summary.filter(Boolean).join(" ")}`);
   }
 
   /** Who needs fewest tokens, and how many more the others need. */
@@ -234,7 +234,7 @@ export function mount(root, app) {
         "tr",
         {},
         h("th", { scope: "row" }, number(place)),
-        h("td", { class: "around", dir: "auto" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right, inside ? h("span", { class: "note" }, " ", say("inside a character")) : null),
+        h("td", { class: "around", dir: "auto" }, h("span", { translate: "no" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right), inside ? h("span", { class: "note" }, " ", say("inside a character")) : null),
         ...tokenizers.map(yes),
       );
     };

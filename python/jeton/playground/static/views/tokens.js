@@ -111,7 +111,7 @@ export function mount(root, app) {
     drawList(listKind(app.state));
     detail.replaceChildren(invitation());
     pin(app.state.token);
-    telling = setTimeout(() => app.say(figureRows().map(([name, value]) => `${value} ${name}`).join(", ")), TELL_AFTER_MS);
+    telling = setTimeout(() => app.say(figureRows().map(([name, value]) => `${value} ${name}`).join(say(", "))), TELL_AFTER_MS);
   }
 
   /** Cancels timers that refer to the previous response. */

@@ -64,7 +64,7 @@ export function mount(root, app) {
     const several = answer.pretokens.map((pretoken, index) => {
       const classes = `split${pretoken.special ? " special" : ""}`;
       const spoken = say("{text}, {tokens}", { text: pretoken.shown, tokens: counted(pretoken.ids.length, "token") });
-      return h("button", { type: "button", class: classes, "aria-label": spoken, on: { click: () => app.set({ pretoken: index || undefined, step: undefined }) } }, h("span", {}, pretoken.shown || "∅"), h("small", { "aria-hidden": "true" }, number(pretoken.ids.length)));
+      return h("button", { type: "button", class: classes, "aria-label": spoken, on: { click: () => app.set({ pretoken: index || undefined, step: undefined }) } }, h("span", { translate: "no" }, pretoken.shown || "∅"), h("small", { "aria-hidden": "true" }, number(pretoken.ids.length)));
     });
     const title = h("h2", { id: "splits" }, several.length ? counted(several.length, "pretoken") : say("Nothing to explain: the text is empty"));
     const inside = several.length > 1 ? h("p", { class: "quiet" }, say("The text is first split into pretokens. Each becomes tokens on its own: select one to see why.")) : null;

@@ -24,7 +24,7 @@ export function figuresTable(app) {
     const now = JSON.stringify([keys, keys.map(nameOf)]);
     if (now !== shown) {
       shown = now;
-      const input = (key, place, label) => h("input", { type: "number", min: 0, step: "any", "aria-label": `${label}, ${nameOf(key)}`, data: { key, place }, on: { input: (event) => put(key, place, event.target.valueAsNumber) } });
+      const input = (key, place, label) => h("input", { type: "number", min: 0, step: "any", "aria-label": `${label}${say(", ")}${nameOf(key)}`, data: { key, place }, on: { input: (event) => put(key, place, event.target.valueAsNumber) } });
       const [price, size] = [say("price of a million tokens"), say("context window in tokens")];
       const row = (key) => h("tr", {}, h("th", { scope: "row" }, nameOf(key)), h("td", {}, input(key, 0, price)), h("td", {}, input(key, 1, size)));
       root.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...[say("tokenizer"), price, size].map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...keys.map(row))));

@@ -3,7 +3,7 @@
 import { h } from "../../dom.js";
 import { shownText } from "../../draw.js";
 import { message } from "../../language.js";
-import { codePoints, eastAsian } from "../../text_units.js";
+import { codePoints, eastAsian, languageOf } from "../../text_units.js";
 
 const LOOKED_AT = 2_000; // characters
 const FAVORITE = /^strawberry$/i; // the word of the best-known question
@@ -20,17 +20,17 @@ export function observed({ drawing, text }) {
   const found = longest.slice(0, 50).map((match) => tokensOf(drawing, text, match)).filter(Boolean);
   const cut = found.find(({ pieces }) => pieces.length > 1);
   if (cut) {
-    const values = { word: h("em", {}, cut.word), pieces: h("strong", {}, cut.pieces.join("·")), count: String(cut.pieces.length), ids: cut.ids.join(", ") };
+    const values = { word: h("em", { translate: "no" }, cut.word), pieces: h("strong", { translate: "no" }, cut.pieces.join("·")), count: String(cut.pieces.length), ids: cut.ids.join(", ") };
     return { message: message("{word} is {pieces}: {count} numbers ({ids}), no letters."), values, at: cut.first };
   }
   const split = drawing.groups.findIndex((group, index) => group === drawing.groups[index + 1]);
   if (split >= 0 && split < LOOKED_AT) {
     const part = drawing.table[drawing.looks[split]].parts.at(-1);
     const count = drawing.groups.lastIndexOf(drawing.groups[split]) - split + 1;
-    return { message: message("{character} is one character, and {count} tokens share its bytes."), values: { character: h("em", {}, part[4]?.[0] ?? ""), count: String(count) }, at: split };
+    return { message: message("{character} is one character, and {count} tokens share its bytes."), values: { character: h("em", { translate: "no", lang: languageOf(eastAsian(part[4]?.[0] ?? "")) }, part[4]?.[0] ?? ""), count: String(count) }, at: split };
   }
   const [one] = found;
-  return one ? { message: message("{word} is one token: the number {id}, no letters."), values: { word: h("em", {}, one.word), id: String(one.ids[0]) }, at: one.first } : null;
+  return one ? { message: message("{word} is one token: the number {id}, no letters."), values: { word: h("em", { translate: "no" }, one.word), id: String(one.ids[0]) }, at: one.first } : null;
 }
 
 /** The tokens of a word, with a space before it at most; null if they have other text, too. */

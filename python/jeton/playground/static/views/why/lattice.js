@@ -88,7 +88,7 @@ function draw(best, free, column, names, shown) {
   const width = (column.size - 1) * COLUMN + 2;
   const height = rows.length * ROW + 14;
   const label = say("Lattice of {text}; the table below has the best segmentations", { text: shown });
-  const picture = svg("svg", { class: "lattice", width, height, viewBox: `-1 0 ${width} ${height}`, role: "img", "aria-label": label });
+  const picture = svg("svg", { class: "lattice", translate: "no", width, height, viewBox: `-1 0 ${width} ${height}`, role: "img", "aria-label": label });
   rows.forEach((edges, row) => {
     const y = row * ROW + (row > 0 ? 12 : 0);
     for (const [start, end, id, score] of edges) picture.append(bar(column.get(start) * COLUMN, y, (column.get(end) - column.get(start)) * COLUMN, id, score, names, row === 0));

@@ -17,7 +17,7 @@ export function longest({ attempts: { found, stuck_at, is_too_long }, hex, ids }
     return h(
       "tr",
       {},
-      h("td", { dir: direction(text(0)) }, h("code", {}, text(0, start)), h("span", { class: `t chip h${hue}` }, text(start, end)), h("code", { class: "rest" }, text(end))),
+      h("td", { dir: direction(text(0)) }, h("code", {}, text(0, start)), h("span", { class: `t chip h${hue}`, translate: "no" }, text(start, end)), h("code", { class: "rest" }, text(end))),
       h("td", {}, h("bdi", {}, h("code", {}, shown))),
       h("td", { class: "rank" }, String(id)),
       h("td", { class: "reason" }, reason([...text(end)].length)),

@@ -63,6 +63,7 @@ export function stepper(facts, answer, onStep, app) {
     line.replaceChildren(...chips);
     line.setAttribute("aria-label", symbols.map((symbol) => names[symbol.id][0]).join(" | "));
     verdict.replaceChildren(...(next ? reasons(next, step, symbols, names, mergeNumber) : split ? apart(split, names) : ending(facts, symbols, answer)));
+    rivalsTitle.hidden = !next;
     rivalsTitle.textContent = next ? say("Pairs that can merge here") : "";
     table.replaceChildren(...(next ? [rivals(next, names, first_rank)] : []));
     done.replaceChildren(
@@ -105,7 +106,7 @@ const placeOf = (start, id, symbols) => symbols.findIndex((symbol) => symbol.sta
 
 function chip(id, names, classes = "") {
   const [shown, hue] = names[id];
-  return h("span", { class: `t chip h${hue}${classes}`, title: `id ${id}` }, shown);
+  return h("span", { class: `t chip h${hue}${classes}`, translate: "no", title: say("id {id}", { id }) }, shown);
 }
 
 // Each name is isolated, so that "a + b → c" stays left-to-right.
