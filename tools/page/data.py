@@ -1,4 +1,4 @@
-"""Data of the worker: what the endpoints of the server read from files and from Python's tables of Unicode."""
+"""Data of the worker: what the endpoints of the server read from files, catalogs and Python's tables of Unicode."""
 
 from __future__ import annotations
 
@@ -8,13 +8,32 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jeton.definition import Pattern
+from jeton.explanation.entry import NOT_MERGED
 from jeton.formats.registry import REGISTRY, KnownRankFile
 from jeton.playground.api.train import END_OF_WORD, MAX_VOCAB_SIZE, PRESETS
 from jeton.playground.data import paragraph, read
 from jeton.training.presets import resolve
 from jeton.training.request import TrainingRequest
+from jeton.util.language import read_catalog
 
-__all__ = ["engine_data"]
+__all__ = ["engine_catalogs", "engine_data"]
+
+# Texts of `engine/`, besides errors.
+MESSAGES = (
+    *NOT_MERGED.values(),
+    "this model has no merges",
+    "this model has no list of merges",
+    "id {id} is not reachable by merges: its bytes merge into {tokens}",
+    "{number} token",
+    "{number} tokens",
+    "; ",
+)
+
+
+def engine_catalogs(language: str) -> dict[str, dict[str, str]]:
+    """The content of ``language.<language>.json``."""
+    strings = read_catalog("strings", language)
+    return {"strings": {name: strings[name] for name in MESSAGES}, "errors": read_catalog("errors", language)}
 
 
 def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:

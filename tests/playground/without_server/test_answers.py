@@ -16,11 +16,12 @@ from jeton.errors import JetonError
 from jeton.playground.api import find
 from jeton.playground.catalog import Catalog
 from jeton.training.request import TIE_BREAKS
+from jeton.util.language import in_language, use_language
 
 from ...material import CORPUS, KINDS, TRICKY, tokenizer
 from .conftest import KEYS, Request
 
-Engine = Callable[[Path, list[Request]], list[Any]]
+Engine = Callable[..., list[Any]]
 
 TEXTS = (
     *TRICKY,
@@ -36,14 +37,17 @@ def catalog(files: list[str]) -> Catalog:
     return Catalog(files, cached=False)
 
 
-def compared(site: Path, engine: Engine, catalog: Catalog, requests: list[Request]) -> None:
+def compared(
+    site: Path, engine: Engine, catalog: Catalog, requests: list[Request], language: str = "en"
+) -> None:
     """Compares the answers to requests, errors included."""
-    answers = engine(site, requests)
+    answers = engine(site, requests, language)
     for (path, body), answer in zip(requests, answers, strict=True):
-        try:
-            expected = json.loads(json.dumps(find(path)(catalog, body)))
-        except JetonError as error:
-            expected = {"error": str(error), "kind": type(error).__name__}
+        with use_language(language):
+            try:
+                expected = json.loads(json.dumps(find(path)(catalog, body)))
+            except JetonError as error:
+                expected = {"error": in_language(str(error)), "kind": type(error).__name__}
         assert answer == expected, (path, body)
 
 
@@ -84,6 +88,14 @@ WRONG: list[Request] = [
 def test_a_few_requests(site: Path, engine: Engine, catalog: Catalog) -> None:
     requests = [*requests_of("wordpiece", TEXTS[:4]), *requests_of("pieces", TEXTS[-2:]), *WRONG]
     compared(site, engine, catalog, requests)
+
+
+def test_answers_in_chinese(site: Path, engine: Engine, catalog: Catalog) -> None:
+    special = [("token", {"tokenizer": key, "id": id}) for key in ("wordpiece", "pieces") for id in range(4)]
+    stories = [("classics", {}), *(("classics", {"id": each}) for each in ("strawberry", "cut-character"))]
+    paragraph: list[Request] = [("paragraph", {"tokenizers": ["bytes"]})]
+    errors: list[Request] = [*WRONG, ("train", {"text": "low", "vocab_size": 20})]
+    compared(site, engine, catalog, [*special, *stories, *paragraph, *errors], "zh")
 
 
 @pytest.mark.slow(reason="a few requests are in the default selection")

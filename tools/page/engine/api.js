@@ -4,6 +4,7 @@ import { encode, fromHex, head, length } from "./bytes.js";
 import { compare, tokenizers } from "./compare.js";
 import { JetonError, needsServer } from "./core.js";
 import { described, first, hue } from "./drawing.js";
+import { localized } from "./language.js";
 import { visible } from "./look_parts.js";
 import { flag, integer, shown, text } from "./request_fields.js";
 import { train } from "./train.js";
@@ -138,6 +139,7 @@ async function paragraph(catalog, request) {
     });
     return {
       ...language,
+      name: localized(language.name),
       bytes: encode(language.text).length,
       chars: length(language.text),
       counts: encoded.map((ids) => ids?.length ?? null),
@@ -149,7 +151,7 @@ async function paragraph(catalog, request) {
 
 async function classics(catalog, request) {
   const all = catalog.data.classics;
-  if (!Object.hasOwn(request, "id")) return { classics: all.map(({ id, title }) => ({ id, title })) };
+  if (!Object.hasOwn(request, "id")) return { classics: all.map(({ id, title }) => ({ id, title: localized(title) })) };
   const wanted = text(request, "id");
   const classic = all.find(({ id }) => id === wanted);
   if (!classic) throw new JetonError(`there is no classic ${shown(wanted, 60)}`, "ConfigError");
@@ -157,8 +159,8 @@ async function classics(catalog, request) {
   const keys = [...new Set(panels.map(({ key }) => key).filter(Boolean))];
   return {
     id: wanted,
-    title: classic.title,
-    story: classic.story.map((words) => words.replace(/\{(\d+)\}/g, (_, index) => panels[index].num_tokens)),
+    title: localized(classic.title),
+    story: localized(classic.story).map((words) => words.replace(/\{(\d+)\}/g, (_, index) => panels[index].num_tokens)),
     panels,
     state: classic.compare && keys.length > 1 ? { view: "compare", compare: keys, text: panels[0].text } : null,
   };
@@ -169,7 +171,8 @@ async function classicPanel(catalog, panel, record) {
   const special = new Map(Object.entries(record.special_tokens).map(([id, spelling]) => [Number(id), encode(spelling)]));
   const drawing = described(encode(panel.text), record.ids, record.tokens.map(fromHex), record.byte_spans, null, special);
   const state = { view: "tokens", tokenizer: key, text: panel.text, special: panel.special };
-  return { ...panel, key, recorded: key === null, num_tokens: record.ids.length, drawing, state: key === null ? null : state };
+  const note = panel.note ? localized(panel.note) : null;
+  return { ...panel, note, key, recorded: key === null, num_tokens: record.ids.length, drawing, state: key === null ? null : state };
 }
 
 /** The key of the panel's tokenizer if its ids are the recorded ones; an example causes no large download. */

@@ -5,6 +5,7 @@
 
 import { decodeStrict } from "./bytes.js";
 import { JetonError } from "./core.js";
+import { inLanguage } from "./language.js";
 import { readParts } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -31,7 +32,7 @@ export async function openFiles(catalog, files) {
       entries.push(catalog.add(printable(name), tok));
     } catch (error) {
       if (!(error instanceof JetonError)) throw error;
-      errors.push({ name, error: `${name}: ${error.message}` });
+      errors.push({ name, error: inLanguage(`${name}: ${error.message}`) });
     }
   }
   return { entries, errors };
