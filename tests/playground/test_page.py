@@ -61,7 +61,7 @@ class TestOpening:
         page.wait_for_selector("html[data-ready]", state="attached")
         box = page.get_by_label("Text", exact=True)
         sample = box.input_value()
-        assert sample == "How many r's are in strawberry?\n今天的天气很好"
+        assert sample == "strawberry: how many r's?\n今天的天气很好"
         assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
         page.get_by_text("A language model does not read your text").wait_for()
         first = page.locator(".pane:not(.list) .t").first

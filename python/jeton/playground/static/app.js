@@ -47,7 +47,7 @@ const LAST_RETRY_MS = 4_000; // … up to here
 const MOST_TRIES = 3; // to load the module of a view
 const MOST_BYTES = 32 * 1024 * 1024; // of files opened together
 // The text of a page that is opened without an address of its own
-const SAMPLE = "How many r's are in strawberry?\n今天的天气很好";
+const SAMPLE = "strawberry: how many r's?\n今天的天气很好";
 
 let tokenizers = [];
 let downloads = [];

@@ -46,7 +46,7 @@ export function mount(root, app) {
       "section",
       { class: "costs" },
       h("h2", {}, say("One paragraph in twenty languages")),
-      h("p", {}, say("One paragraph, written for this page and translated into nineteen languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
+      h("p", {}, say("One paragraph, translated into nineteen languages: the text of jeton.languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
       sort,
       languages,
       reading,
