@@ -5,8 +5,6 @@
 
 import { say } from "./language.js";
 
-import { say } from "./language.js";
-
 /** Error response of the server, with a message for the user. */
 export class JetonError extends Error {
   constructor(message, kind) {
