@@ -10,6 +10,7 @@ from typing import Any
 from jeton.definition import Pattern
 from jeton.explanation.entry import NOT_MERGED
 from jeton.formats.registry import REGISTRY, KnownRankFile
+from jeton.formats.tiktoken import facts_of
 from jeton.playground.api.train import END_OF_WORD, MAX_VOCAB_SIZE, PRESETS
 from jeton.playground.data import paragraph, read
 from jeton.training.presets import resolve
@@ -62,11 +63,13 @@ def _wordpiece() -> dict[str, Any]:
 
 def _rank_file(known: KnownRankFile) -> dict[str, Any]:
     """What a rank file with a known content does not say."""
-    part = Pattern.of(known.pattern).part()
+    part, facts = Pattern.of(known.pattern).part(), facts_of(known)
     return {
         "normalizer": list(known.normalizer),
         "pretokenizer": [part] if part else [],
         "special_tokens": list(known.special_tokens.items()),
+        "template": facts["template"],
+        "chat": facts["chat_template"] is not None,
     }
 
 

@@ -95,7 +95,7 @@ async function readRanks({ core, data: { ranks } }, data) {
   const known = ranks[Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")];
   if (!known) throw new JetonError("a rank file has no pattern, and the content of this one is not known; jeton.load takes a pattern", "ConfigError");
   core({ do: "open", format: "ranks" }, data);
-  return build(core, { model: BYTE_RANKS, normalizer: known.normalizer, pretokenizer: known.pretokenizer, decoder: null, template: null }, {}, {
+  return build(core, { model: BYTE_RANKS, normalizer: known.normalizer, pretokenizer: known.pretokenizer, decoder: null, template: known.template }, { chat: known.chat }, {
     added: known.special_tokens.map(([content, id]) => [id, content, true, 0]),
   });
 }
