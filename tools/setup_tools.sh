@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what tests and builds use beyond Python and Rust: a browser, for the tests of the playground and of notebooks,
-# with a font for its pictures; node, for the page without a server; PyTorch, for lesson 12; and a compiler for WebAssembly,
-# for the same page. It changes nothing where they are found. Without one of them, its tests skip.
+# with fonts for its pictures, Chinese among them (1.6 MB); node, for the page without a server; PyTorch, for lesson 12; and
+# a compiler for WebAssembly, for the same page. It changes nothing where they are found. Without one of them, its tests skip.
 #
 # The compiler for WebAssembly is Debian's with the sources of its standard library, which cargo compiles, too. It is
 # unpacked, not installed, into the folder ${JETON_TOOLS:-~/.cache/jeton-tools} (600 MB), because a system with rustup needs no
@@ -87,7 +87,7 @@ unpack_wasm() {
 }
 
 status=0
-find_browser >/dev/null || install chromium fonts-dejavu-core || status=1
+find_browser >/dev/null || install chromium fonts-dejavu-core fonts-wqy-microhei || status=1
 command -v node >/dev/null || install nodejs || status=1
 find_torch >/dev/null || install python3-torch || status=1
 find_wasm >/dev/null || unpack_wasm || status=1

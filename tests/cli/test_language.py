@@ -138,7 +138,8 @@ def _raised(package: str) -> Iterator[str]:
     for path in (PACKAGE / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Call) and re.search(
-                r"((?<!Runtime)(?<!_Refused)Error|warn|fail)$", ast.unparse(node.func)  # refused: not of the page
+                r"((?<!Runtime)(?<!_Refused)Error|warn|fail)$",
+                ast.unparse(node.func),  # refused: not of the page
             ):
                 yield from filter(None, map(_template, node.args[:2]))
 

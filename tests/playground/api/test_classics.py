@@ -103,6 +103,9 @@ def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
     o200k = vocabs.get("o200k_base")
     merged = [o200k.id_to_bytes(merge.result) for merge in o200k.explain("麒麟").pretokens[0].merges]
     assert merged == [b"\xe9\xba", b"\xe9\xba", "麟".encode(), b"\x92" + "麟".encode()]
+    spaced = [o200k.id_to_bytes(merge.result) for merge in o200k.explain(" 麒麟").pretokens[0].merges]
+    assert spaced[-3:] == ["麟".encode(), b"\x92" + "麟".encode(), " 麒麟".encode()]
+    assert b" \xe9\xba" in spaced
     assert all(len(token) == 1 for token in tokens("cl100k_base", "麒麟"))
     code = CLASSICS[IDS.index("indented-code")]["panels"][0]["text"]
     gpt2 = [code.encode()[start:end] for start, end in Pattern.of("gpt2").split(code)]

@@ -43,7 +43,7 @@ async function fill(app, face, body, tokenizer, id, look) {
   if (!look) drawFace(face, facts.look);
   const row = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
   const rows = [
-    ...row("id", String(facts.id)),
+    ...row(say("id"), String(facts.id)),
     ...row(say("bytes"), h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || say("none"))),
     ...row(say("spelling"), h("code", {}, facts.spelling)),
     ...(facts.rank === null ? [] : row(say("merge number"), number(facts.rank - facts.first_rank + 1))),

@@ -82,7 +82,7 @@ export function merges(app, run, text, onStep) {
       headline.replaceChildren(
         h("span", { class: "count" }, say("Merge number {step} of {all}", { step: number(at), all: number(last) })),
         h("span", { class: "tokens" }, chip(look(step.left)), h("span", { class: "sign" }, " + "), chip(look(step.right)), h("span", { class: "sign" }, " → "), chip(look(step.id))),
-        h("span", { class: "note" }, `id ${step.id}`),
+        h("span", { class: "note" }, say("id {id}", { id: step.id })),
       );
       sentence.replaceChildren(...reason(run, step, name));
     } else {

@@ -55,7 +55,7 @@ export function unigram(app, run, text) {
     piecesTitle.textContent = say("{pieces} by score, the most probable first", { pieces: counted(now.pieces.length, "piece") });
     pieces.replaceChildren(...now.pieces.slice(0, LISTED).map(([piece, score]) => h("li", {}, chip(table[piece]), h("span", { class: "id" }, score.toFixed(2)))));
     plot.go(at);
-    if (!quiet) app.say(`${count}. ${sentence.textContent}`);
+    if (!quiet) app.say(`${count}${say(". ")}${sentence.textContent}`);
     return count;
   }
 
