@@ -81,7 +81,7 @@ class Lesson(NamedTuple):
 
 
 def lessons(folder: Path, pictures: Path, *, playground: bool = False) -> Iterator[Lesson]:
-    """All lessons in both languages, each language in the order of reading; `playground`: the site has that page, too."""
+    """All lessons in both languages, each in the order of reading; `playground`: the site has that page, too."""
     order = [(group, entry) for group, entries in contents.lessons(folder) for entry in entries]
     for language in LANGUAGES:
         for at, (group, entry) in enumerate(order):

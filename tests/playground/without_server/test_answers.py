@@ -37,9 +37,7 @@ def catalog(files: list[str]) -> Catalog:
     return Catalog(files, cached=False)
 
 
-def compared(
-    site: Path, engine: Engine, catalog: Catalog, requests: list[Request], language: str = "en"
-) -> None:
+def compared(site: Path, engine: Engine, catalog: Catalog, requests: list[Request], language: str = "en") -> None:
     """Compares the answers to requests, errors included."""
     answers = engine(site, requests, language)
     for (path, body), answer in zip(requests, answers, strict=True):
