@@ -61,7 +61,7 @@ enum Request {
     /// Other facts of the opened file: the piece at an index, whether an entry has an id, or has a mark inside.
     Inside { piece: usize, id: u32, mark: String },
     /// Builds a tokenizer of the opened file: as `Load`.
-    Build { options: serde_json::Value, facts: Facts, plan: Plan },
+    Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
     /// A regex in Oniguruma's dialect, or null; likewise of all named patterns.
     Oniguruma { regex: String },
     /// Forgets a tokenizer.
@@ -122,7 +122,7 @@ impl Engine {
                 self.opened()?;
                 let (entries, extras) =
                     self.opened.take().map_or_else(|| Ok(Default::default()), |file| file.build(&plan))?;
-                only(self.load(&options.to_string(), facts, &entries, extras)?)
+                only(self.load(&options.to_string(), *facts, &entries, extras)?)
             }
             Request::Oniguruma { regex } => {
                 let names: Vec<_> =
