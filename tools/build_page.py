@@ -16,12 +16,13 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from page.bundle import bundle
 from page.compiler import HOW_TO_GET, compile_core, find_toolchain
-from page.data import engine_data
+from page.data import engine_catalogs, engine_data
 
 import jeton
 from jeton.playground.catalog import Catalog
@@ -87,9 +88,8 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
         here = Path(source).name if source and Path(source).exists() else source
         tokenizers.append({**facts, "source": here, **place})
     files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}
-    files["data.json"] = _packed(
-        json.dumps(engine_data(tokenizers), ensure_ascii=False, separators=(",", ":")).encode()
-    )
+    files["data.json"] = _packed_json(engine_data(tokenizers))
+    files |= {f"language.{language}.json": _packed_json(engine_catalogs(language)) for language in LANGUAGES}
     files["jeton.wasm"] = _packed(module)
     # A folder by content: a browser never combines files of two builds.
     folder = f"engine/{_digest(*files.values())}"
@@ -115,6 +115,10 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
 
 def _packed(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
+
+
+def _packed_json(value: Any) -> bytes:
+    return _packed(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _digest(*parts: bytes) -> str:

@@ -39,9 +39,17 @@ def main() -> int:
     """Builds and checks the site; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--output", type=Path, default=ROOT / "target" / "site", help="folder of the build")
-    folder: Path = parser.parse_args().output.resolve()
+    parser.add_argument(
+        "--playground",
+        type=Path,
+        default=ROOT / "target" / "playground",
+        help="page of tools/build_page.py, which the lessons show if it is there",
+    )
+    arguments = parser.parse_args()
+    folder: Path = arguments.output.resolve()
+    playground: Path | None = arguments.playground if (arguments.playground / "engine").exists() else None
     started = time.monotonic()
-    pages, config, names = assemble(folder)
+    pages, config, names = assemble(folder, playground=playground is not None)
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "-f", str(config)],
         cwd=folder,
@@ -54,6 +62,8 @@ def main() -> int:
     if done.returncode or warnings:
         print(output)
         return 1
+    if playground:
+        shutil.copytree(playground, folder / "site" / "playground")
     site = Site(folder / "site")
     anchors = site.anchors()
     findings = [*site.findings(), *(f"{name}: a public name without documentation" for name in names - anchors)]
@@ -65,7 +75,7 @@ def main() -> int:
     return bool(findings)
 
 
-def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
+def assemble(folder: Path, *, playground: bool = False) -> tuple[list[str], Path, set[str]]:
     """Writes the Markdown pages and the configuration; returns the pages, the configuration and the public names."""
     repository = Repository(ROOT)
     api = api_pages()
@@ -75,7 +85,7 @@ def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
     commands = dict(command_pages())
     made |= {f"commands/{name}.md": text for name, text in commands.items()}
     drawn = "docs/pictures/lessons"
-    steps = list(lessons(ROOT / "python" / "jeton" / "reference", ROOT / drawn))
+    steps = list(lessons(ROOT / "python" / "jeton" / "reference", ROOT / drawn, playground=playground))
     made |= {lesson.path: lesson.text for lesson in steps}
     repository.copies |= {f"pictures/lessons/{lesson.picture}": f"{drawn}/{lesson.picture}" for lesson in steps}
     made["lessons/index.md"] = introduction(ROOT / "python" / "jeton" / "reference", "en")

@@ -531,5 +531,5 @@ def test_deep_schemas_are_refused() -> None:
 
 def test_an_integer_that_python_does_not_print_is_refused() -> None:
     tool = function("f", None, a={"type": "string", "enum": [10**5000]})
-    with pytest.raises(ConfigError, match="an enum .* of type int"):
+    with pytest.raises(ConfigError, match=r"an enum .* of type int"):
         jeton.chat_count(BYTES, request(HELLO, [tool]))

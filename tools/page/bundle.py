@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from jeton import Tokenizer
 from jeton.definition import Bpe
+from jeton.playground.api.merge_number import first_rank
 
 __all__ = ["bundle"]
 
@@ -28,6 +29,9 @@ def bundle(tok: Tokenizer) -> bytes:
         "end_of_word": model.end_of_word if isinstance(model, Bpe) else None,
         "unk_id": None if unk is None else tok.token_to_id(unk),
         "chat": tok.definition.chat_template is not None,
+        "byte_fallback": bool(getattr(model, "byte_fallback", False)),
+        "continuing_prefix": getattr(model, "continuing_subword_prefix", None) or "",
+        "first_rank": first_rank(tok),
     }
     sizes = {"entries": len(ids), "merges": len(merges), "scores": len(scores), "flags": len(flags)}
     options = json.loads(tok.definition.core_options(vocabulary))

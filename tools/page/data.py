@@ -1,4 +1,4 @@
-"""Data of the worker: what the endpoints of the server read from files and from Python's tables of Unicode."""
+"""Data of the worker: what the endpoints of the server read from files, catalogs and Python's tables of Unicode."""
 
 from __future__ import annotations
 
@@ -8,10 +8,33 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jeton.definition import Pattern
+from jeton.explanation.entry import NOT_MERGED
 from jeton.formats.registry import REGISTRY, KnownRankFile
+from jeton.formats.tiktoken import facts_of
+from jeton.playground.api.train import END_OF_WORD, MAX_VOCAB_SIZE, PRESETS
 from jeton.playground.data import paragraph, read
+from jeton.training.presets import resolve
+from jeton.training.request import TrainingRequest
+from jeton.util.language import read_catalog
 
-__all__ = ["engine_data"]
+__all__ = ["engine_catalogs", "engine_data"]
+
+# Texts of `engine/`, besides errors.
+MESSAGES = (
+    *NOT_MERGED.values(),
+    "this model has no merges",
+    "this model has no list of merges",
+    "id {id} is not reachable by merges: its bytes merge into {tokens}",
+    "{number} token",
+    "{number} tokens",
+    "; ",
+)
+
+
+def engine_catalogs(language: str) -> dict[str, dict[str, str]]:
+    """The content of ``language.<language>.json``."""
+    strings = read_catalog("strings", language)
+    return {"strings": {name: strings[name] for name in MESSAGES}, "errors": read_catalog("errors", language)}
 
 
 def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -23,16 +46,30 @@ def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
         "classics": read("classics.json"),
         "recorded": read("recorded.json"),
         "paragraph": paragraph(),
+        "training": {"words": _words(), "wordpiece": _wordpiece()},
     }
+
+
+def _words() -> dict[str, Any]:
+    stages = resolve(None).recipe(TrainingRequest(vocab_size=MAX_VOCAB_SIZE, end_of_word=END_OF_WORD)).stages
+    return {"stages": stages.to_json(), "special_tokens": [], "end_of_word": END_OF_WORD}
+
+
+def _wordpiece() -> dict[str, Any]:
+    recipe = PRESETS["wordpiece"].recipe(TrainingRequest(vocab_size=MAX_VOCAB_SIZE))
+    prefix = recipe.definition.model.continuing_subword_prefix
+    return {"stages": recipe.stages.to_json(), "special_tokens": list(recipe.special_tokens), "prefix": prefix}
 
 
 def _rank_file(known: KnownRankFile) -> dict[str, Any]:
     """What a rank file with a known content does not say."""
-    part = Pattern.of(known.pattern).part()
+    part, facts = Pattern.of(known.pattern).part(), facts_of(known)
     return {
         "normalizer": list(known.normalizer),
         "pretokenizer": [part] if part else [],
         "special_tokens": list(known.special_tokens.items()),
+        "template": facts["template"],
+        "chat": facts["chat_template"] is not None,
     }
 
 

@@ -76,7 +76,8 @@ class Site:
         if not target.is_file():
             return "no such file"
         page = self.pages.get(target)
-        if parts.fragment and page and unquote(parts.fragment) not in page.anchors | THEME_ANCHORS:
+        is_state = parts.fragment.startswith("view=")  # of the playground
+        if parts.fragment and page and not is_state and unquote(parts.fragment) not in page.anchors | THEME_ANCHORS:
             return "no such anchor"
         return None
 

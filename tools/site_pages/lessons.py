@@ -43,6 +43,7 @@ WORDS: dict[str, dict[str, Any]] = {
         "previous": "Previous: {title}",
         "sources": "Sources: {links}",
         "steps": ("Neighboring lessons", "Neighboring lessons, at the end"),
+        "try": "Open it here",
     },
     "zh": {
         "checked": "核对依据",
@@ -60,8 +61,13 @@ WORDS: dict[str, dict[str, Any]] = {
         "previous": "上一课：{title}",
         "sources": "参考文献：{links}",
         "steps": ("相邻课程", "相邻课程（页尾）"),
+        "try": "在此打开",
     },
 }
+
+
+# An address of the playground, which `jeton play` serves, in a block of its own.
+ADDRESS = re.compile(r"(?m)^ {4}http://127\.0\.0\.1:7777/(#\S+)$")
 
 
 class Lesson(NamedTuple):
@@ -74,8 +80,8 @@ class Lesson(NamedTuple):
     group: str  # title of its group
 
 
-def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
-    """All lessons in both languages, each language in the order of reading."""
+def lessons(folder: Path, pictures: Path, *, playground: bool = False) -> Iterator[Lesson]:
+    """All lessons in both languages, each in the order of reading; `playground`: the site has that page, too."""
     order = [(group, entry) for group, entries in contents.lessons(folder) for entry in entries]
     for language in LANGUAGES:
         for at, (group, entry) in enumerate(order):
@@ -89,6 +95,8 @@ def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
                     *page(folder / f"{entry.name}.py", language, entry, figure(pictures / picture), both),
                 ]
             )
+            if playground:
+                text = with_playground(text, language)
             plain = html.escape(number_and_title(entry, language).replace("`", ""))
             yield Lesson(
                 f"lessons/{language}/{entry.name}.md",
@@ -125,6 +133,18 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
     yield box("check", words["checked"], checked(step.stem, language, (prose + source).count("\n>>> ")))
     yield box("quote", words["cite"], cite(entry, language))
     yield steps[1]
+
+
+def with_playground(text: str, language: str) -> str:
+    """Markdown with the page of `tools/build_page.py` below each of its addresses. It is loaded when it is opened."""
+    label = WORDS[language]["try"]
+
+    def embedded(address: re.Match[str]) -> str:
+        source = html.escape(f"../../playground/index.html{address[1]}&lang={language}")
+        frame = f'<iframe src="{source}" title="Jeton" loading="lazy"></iframe>'
+        return f'{address[0]}\n\n<details class="try"><summary>{label}</summary>{frame}</details>'
+
+    return ADDRESS.sub(embedded, text)
 
 
 def number_and_title(entry: contents.Lesson, language: str) -> str:

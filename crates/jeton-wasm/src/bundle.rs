@@ -134,7 +134,7 @@ mod tests {
 
     fn file() -> Vec<u8> {
         let header = br#"{"options": {}, "facts": {"kind": "BPE", "is_byte_level": true, "by_chars": false, "end_of_word": null, "unk_id": null,
-            "chat": false, "has_merges": true}, "entries": 3, "merges": 1, "scores": 1, "flags": 1}"#;
+            "chat": false}, "entries": 3, "merges": 1, "scores": 1, "flags": 1}"#;
         let mut file = MAGIC.to_vec();
         file.extend((header.len() as u32).to_le_bytes());
         file.extend(header);

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::files::{self, Format, Opened, Plan};
 use crate::training;
 
-/// Facts that the API needs and the core does not have.
+/// Facts that the core does not have.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Facts {
     /// Type of the model, as in `Definition`.
@@ -24,10 +24,9 @@ pub struct Facts {
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,
-    /// Id of the unknown token.
-    pub unk_id: Option<u32>,
-    /// There is a chat template.
-    pub chat: bool,
+    /// Other facts, for the worker, which gets them with the tokenizer.
+    #[serde(flatten)]
+    pub others: serde_json::Map<String, serde_json::Value>,
 }
 
 struct Loaded {
@@ -62,7 +61,7 @@ enum Request {
     /// Other facts of the opened file: the piece at an index, whether an entry has an id, or has a mark inside.
     Inside { piece: usize, id: u32, mark: String },
     /// Builds a tokenizer of the opened file: as `Load`.
-    Build { options: serde_json::Value, facts: Facts, plan: Plan },
+    Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
     /// A regex in Oniguruma's dialect, or null; likewise of all named patterns.
     Oniguruma { regex: String },
     /// Forgets a tokenizer.
@@ -86,7 +85,7 @@ enum Request {
     /// All entries: ids, kinds in the words of the API, lengths; their bytes as data.
     Listing { tok: usize },
     /// Learns merges of the text in the data.
-    Train(training::Options),
+    Train(Box<training::Options>),
 }
 
 type Answer = Result<(String, Vec<u8>), Failure>;
@@ -123,7 +122,7 @@ impl Engine {
                 self.opened()?;
                 let (entries, extras) =
                     self.opened.take().map_or_else(|| Ok(Default::default()), |file| file.build(&plan))?;
-                only(self.load(&options.to_string(), facts, &entries, extras)?)
+                only(self.load(&options.to_string(), *facts, &entries, extras)?)
             }
             Request::Oniguruma { regex } => {
                 let names: Vec<_> =

@@ -1,35 +1,55 @@
 //! Training on a short text: the merges, and the initial symbols of its pretokens. The replay of its steps is the worker's.
 
+use std::collections::{HashMap, HashSet};
+
+use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::error::{Error, Result};
 use jeton_core::pretokenize::{names, Pretokenizer};
 use jeton_core::tokenizer::{Extras, Tokenizer};
-use jeton_core::train::count::{Counter, Stages};
+use jeton_core::train::count::{Counter, Counts, Stages};
+use jeton_core::train::hf::{self, HfOptions};
 use jeton_core::train::options::{LearnOptions, TieBreak};
 use jeton_core::train::{assemble, learn, sequences};
 use jeton_core::util::spill::MemoryLimit;
 use jeton_core::vocab::alphabet::{EndOfWord, Level};
-use jeton_core::vocab::Vocab;
+use jeton_core::vocab::{Kind, Vocab};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{json, Value};
+
+use crate::explanation::hex;
 
 /// Options, checked by the worker.
 #[derive(Debug, Deserialize)]
 pub struct Options {
-    vocab_size: usize,
+    vocab_size: Option<usize>, // without one: the alphabet and `DEFAULT_MERGES`
     level: String,
     pattern: String,
     tie_break: TieBreak,
+    words: Option<Words>, // train on distinct words
 }
+
+/// Words as the units of training.
+#[derive(Debug, Deserialize)]
+struct Words {
+    stages: Value, // before counting
+    special_tokens: Vec<String>,
+    end_of_word: Option<String>, // BPE with this mark
+    prefix: Option<String>,      // WordPiece, with this prefix inside of words
+}
+
+/// Merges of an algorithm of words without a size.
+const DEFAULT_MERGES: usize = 30;
 
 /// A run.
 #[derive(Debug, Serialize)]
 pub struct Run {
     merges: Vec<(u32, u32, u32)>, // left, right, result
-    num_symbols: usize,
+    num_special: usize,
     vocab_size: usize,
     num_requested: usize,
-    sequences: Vec<Vec<u32>>,   // the initial symbols of each pretoken, in the order of the text
-    tokens: Vec<(u32, String)>, // each entry with its bytes in hexadecimal
+    sequences: Vec<(Vec<u32>, u64)>, // initial symbols and count of each pretoken, in the order of the text
+    tokens: Vec<(u32, String)>,      // each entry with its bytes in hexadecimal
+    corpus_bytes: u64,
 }
 
 /// Learns merges of a text.
@@ -37,8 +57,100 @@ pub struct Run {
 /// # Errors
 /// A size that is smaller than the alphabet, or an invalid pattern.
 pub fn train(text: &str, options: &Options) -> Result<Run> {
+    match &options.words {
+        Some(words) => train_on_words(text, words, options),
+        None => train_on_text(text, options),
+    }
+}
+
+fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
+    let special = words.special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
+    let mut counter = Counter::new(Stages::from_json(&words.stages.to_string())?, AddedTokenMatcher::new(special)?);
+    counter.add(&[text], 1, &mut || true).map_err(|(_, error)| error)?;
+    let corpus_bytes = counter.totals().bytes;
+    let (counts, ..) = counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true)?;
+    let num_special = words.special_tokens.len();
+    let end = if words.end_of_word.is_some() { EndOfWord::Symbol } else { EndOfWord::None };
+    let mark = words.end_of_word.as_deref().unwrap_or_default();
+    let num_symbols = num_symbols(&counts, words)?;
+    let room = options.vocab_size.map_or(num_symbols + DEFAULT_MERGES, |size| size.saturating_sub(num_special));
+    let (merges, entries) = if words.prefix.is_some() {
+        let options = HfOptions {
+            byte_level: false,
+            tie_break: TieBreak::LowestIds,
+            vocab_size: room,
+            first_id: num_special as u32,
+            min_frequency: 1,
+            limit_alphabet: None,
+            initial_alphabet: Vec::new(),
+            prefix: words.prefix.clone(),
+            suffix: None,
+            max_token_length: None,
+        };
+        let learned = hf::learn(&counts, &options, &LearnOptions::default(), &mut |_| true)?;
+        (learned.merges, learned.entries)
+    } else {
+        let symbols = sequences::symbols(&counts, Level::Char, end)?;
+        let num_merges = room.checked_sub(num_symbols).ok_or_else(|| no_room(room, num_symbols))?;
+        let learning = LearnOptions {
+            tie_break: options.tie_break,
+            num_merges,
+            level: Level::Char,
+            end,
+            end_of_word: mark,
+            ..LearnOptions::default()
+        };
+        let merges = learn::learn(&counts, &symbols, &learning, &mut |_| true)?;
+        let entries = assemble::from_merges(&symbols, Level::Char, &merges)?;
+        let entries = entries.iter().map(|(id, kind, content)| (id, kind, content.to_vec())).collect();
+        (merges, entries)
+    };
+    let spelled = |kind: Kind, content: &[u8]| match kind {
+        Kind::EndsWord => [content, mark.as_bytes()].concat(),
+        _ => content.to_vec(),
+    };
+    let ids: HashMap<Vec<u8>, u32> =
+        entries.iter().take(num_symbols).map(|(id, kind, content)| (spelled(*kind, content), *id)).collect();
+    let prefix = words.prefix.as_deref().unwrap_or_default();
+    let sequence = |word: &[u8]| -> Vec<u32> {
+        let word = String::from_utf8_lossy(word);
+        let symbols = word.chars().enumerate().map(|(at, c)| format!("{}{c}", if at > 0 { prefix } else { "" }));
+        let marks = words.end_of_word.iter().cloned();
+        symbols.chain(marks).filter_map(|symbol| ids.get(symbol.as_bytes()).copied()).collect()
+    };
+    Ok(Run {
+        merges: assemble::triples(&merges),
+        num_special,
+        vocab_size: entries.len() + num_special,
+        num_requested: room - num_symbols,
+        sequences: counts.iter().map(|(word, count)| (sequence(word), count)).collect(),
+        tokens: entries.iter().map(|(id, kind, content)| (*id, hex(&spelled(*kind, content)))).collect(),
+        corpus_bytes,
+    })
+}
+
+/// Returns the number of distinct characters of the words, of those behind a prefix, and of marks.
+fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
+    let mut symbols = HashSet::new();
+    for (word, _) in counts.iter() {
+        let word = std::str::from_utf8(word).map_err(|_| Error::config("a word is not UTF-8"))?;
+        symbols.extend(word.chars().map(|c| (false, c)));
+        if words.prefix.is_some() {
+            symbols.extend(word.chars().skip(1).map(|c| (true, c)));
+        }
+    }
+    Ok(symbols.len() + usize::from(words.end_of_word.is_some() && !counts.is_empty()))
+}
+
+fn no_room(room: usize, num_symbols: usize) -> Error {
+    Error::config(format!(
+        "the vocabulary size leaves room for {room} entries beside the special tokens, but the alphabet alone has {num_symbols}"
+    ))
+}
+
+fn train_on_text(text: &str, options: &Options) -> Result<Run> {
     let level = if options.level == "char" { Level::Char } else { Level::Byte };
-    let vocab_size = options.vocab_size;
+    let vocab_size = options.vocab_size.unwrap_or_default();
     let pattern = match options.pattern.as_str() {
         name if names().contains(&name) => Pretokenizer::named(name),
         word if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) => {
@@ -61,15 +173,11 @@ pub fn train(text: &str, options: &Options) -> Result<Run> {
     let (counts, ..) = counter.finish(Vec::new(), 1, &unlimited, &|| true)?;
     let symbols = sequences::symbols(&counts, level, EndOfWord::None)?;
     let num_symbols = symbols.symbols.len();
-    let num_merges = vocab_size.checked_sub(num_symbols).ok_or_else(|| {
-        Error::config(format!(
-            "the vocabulary size leaves room for {vocab_size} entries beside the special tokens, but the alphabet alone has {num_symbols}"
-        ))
-    })?;
+    let num_merges = vocab_size.checked_sub(num_symbols).ok_or_else(|| no_room(vocab_size, num_symbols))?;
     let learning = LearnOptions { tie_break: options.tie_break, num_merges, level, ..LearnOptions::default() };
     let learned = learn::learn(&counts, &symbols, &learning, &mut |_| true)?;
     let entries = assemble::from_merges(&symbols, level, &learned)?;
-    let tokens = entries.iter().map(|(id, _, content)| (id, crate::explanation::hex(content))).collect();
+    let tokens = entries.iter().map(|(id, _, content)| (id, hex(content))).collect();
     let merges = assemble::triples(&learned);
     let part = match options.pattern.as_str() {
         "none" => None,
@@ -84,8 +192,10 @@ pub fn train(text: &str, options: &Options) -> Result<Run> {
     let vocab_size = entries.len();
     let tok = Tokenizer::from_json(&definition.to_string(), Vocab::new(entries.iter())?, extras)?;
     let found = tok.encode_with_spans(text.as_bytes(), &tok.permit_none(), &|| true)?;
-    let sequences = found.pretokens.iter().map(|&(start, end, _)| initial(&tok, &text[start..end], level)).collect();
-    Ok(Run { merges, num_symbols, vocab_size, num_requested: num_merges, sequences, tokens })
+    let pretokens = found.pretokens.iter();
+    let sequences = pretokens.map(|&(start, end, _)| (initial(&tok, &text[start..end], level), 1)).collect();
+    let corpus_bytes = text.len() as u64;
+    Ok(Run { merges, num_special: 0, vocab_size, num_requested: num_merges, sequences, tokens, corpus_bytes })
 }
 
 /// Returns the symbols of a pretoken before the first merge.

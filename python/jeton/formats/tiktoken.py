@@ -80,7 +80,7 @@ def read(
     facts: dict[str, Any] = {}
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
-        facts = _facts(known) if known else {}
+        facts = facts_of(known) if known else {}
     part = Pattern.of(pattern).part()
     definition = Definition(
         Bpe(ranks="tokens", whole_first=True),
@@ -107,7 +107,7 @@ def read(
     raise ConfigError(f"id {taken} is given to a special token and is the rank of a token", option="special_tokens")
 
 
-def _facts(known: KnownRankFile) -> dict[str, Any]:
+def facts_of(known: KnownRankFile) -> dict[str, Any]:
     """Fields of the definition of a known file: roles, template and chat template."""
     template = chat_template = None
     if known.prefix is not None:

@@ -1,4 +1,4 @@
-// Answers requests by the engine of a page without a server, in node: `node ask.mjs ENGINE_FOLDER < requests`.
+// Answers requests by the engine of a page without a server, in node: `node ask.mjs ENGINE_FOLDER LANGUAGE < requests`.
 //
 // Input: a JSON list of [path, body], or ["open", {name: base64 of a file}]. Output: a JSON list of answers; an error is {"error", "kind"}.
 
@@ -7,15 +7,16 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 
-const folder = process.argv[2];
+const [folder, language] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(join(folder, name)));
-const [{ makeCatalog }, { ENDPOINTS }, { openFiles }, { JetonError }] = await Promise.all(["catalog.js", "api.js", "opening.js", "core.js"].map(load));
+const [{ makeCatalog }, { ENDPOINTS }, { openFiles }, { JetonError }, { inLanguage, useLanguage }] = await Promise.all(["catalog.js", "api.js", "opening.js", "core.js", "language.js"].map(load));
 
 async function fetchBytes(file) {
   const bytes = await readFile(join(folder, file));
   return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes;
 }
 
+if (language !== "en") useLanguage(language, JSON.parse(new TextDecoder().decode(await fetchBytes(`language.${language}.json`))));
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
 const requests = JSON.parse(Buffer.concat(chunks));
@@ -29,7 +30,7 @@ for (const [path, body] of requests) {
     else answers.push(await ENDPOINTS[path](catalog, body));
   } catch (error) {
     if (!(error instanceof JetonError)) throw error;
-    answers.push({ error: error.message, kind: error.kind });
+    answers.push({ error: inLanguage(error.message), kind: error.kind });
   }
 }
 process.stdout.write(JSON.stringify(answers));

@@ -62,15 +62,15 @@ def site(module: bytes, files: list[str], tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def engine() -> Callable[[Path, list[Request]], list[Any]]:
-    """``engine(site, requests)``: answers of the page's worker, in node."""
+def engine() -> Callable[..., list[Any]]:
+    """``engine(site, requests, language="en")``: answers of the page's worker, in node."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on this machine")
 
-    def ask(site: Path, requests: list[Request]) -> list[Any]:
+    def ask(site: Path, requests: list[Request], language: str = "en") -> list[Any]:
         folder = next((site / "engine").iterdir())
-        command = [node, str(Path(__file__).parent / "ask.mjs"), str(folder)]
+        command = [node, str(Path(__file__).parent / "ask.mjs"), str(folder), language]
         done = subprocess.run(command, input=json.dumps(requests).encode(), capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
         answers: list[Any] = json.loads(done.stdout)

@@ -15,11 +15,13 @@ import jeton
 from jeton.errors import JetonError
 from jeton.playground.api import find
 from jeton.playground.catalog import Catalog
+from jeton.training.request import TIE_BREAKS
+from jeton.util.language import in_language, use_language
 
 from ...material import CORPUS, KINDS, TRICKY, tokenizer
 from .conftest import KEYS, Request
 
-Engine = Callable[[Path, list[Request]], list[Any]]
+Engine = Callable[..., list[Any]]
 
 TEXTS = (
     *TRICKY,
@@ -35,14 +37,15 @@ def catalog(files: list[str]) -> Catalog:
     return Catalog(files, cached=False)
 
 
-def compared(site: Path, engine: Engine, catalog: Catalog, requests: list[Request]) -> None:
+def compared(site: Path, engine: Engine, catalog: Catalog, requests: list[Request], language: str = "en") -> None:
     """Compares the answers to requests, errors included."""
-    answers = engine(site, requests)
+    answers = engine(site, requests, language)
     for (path, body), answer in zip(requests, answers, strict=True):
-        try:
-            expected = json.loads(json.dumps(find(path)(catalog, body)))
-        except JetonError as error:
-            expected = {"error": str(error), "kind": type(error).__name__}
+        with use_language(language):
+            try:
+                expected = json.loads(json.dumps(find(path)(catalog, body)))
+            except JetonError as error:
+                expected = {"error": in_language(str(error)), "kind": type(error).__name__}
         assert answer == expected, (path, body)
 
 
@@ -83,6 +86,14 @@ WRONG: list[Request] = [
 def test_a_few_requests(site: Path, engine: Engine, catalog: Catalog) -> None:
     requests = [*requests_of("wordpiece", TEXTS[:4]), *requests_of("pieces", TEXTS[-2:]), *WRONG]
     compared(site, engine, catalog, requests)
+
+
+def test_answers_in_chinese(site: Path, engine: Engine, catalog: Catalog) -> None:
+    special = [("token", {"tokenizer": key, "id": id}) for key in ("wordpiece", "pieces") for id in range(4)]
+    stories = [("classics", {}), *(("classics", {"id": each}) for each in ("strawberry", "cut-character"))]
+    paragraph: list[Request] = [("paragraph", {"tokenizers": ["bytes"]})]
+    errors: list[Request] = [*WRONG, ("train", {"text": "low", "vocab_size": 20})]
+    compared(site, engine, catalog, [*special, *stories, *paragraph, *errors], "zh")
 
 
 @pytest.mark.slow(reason="a few requests are in the default selection")
@@ -131,6 +142,30 @@ def test_training(site: Path, engine: Engine, catalog: Catalog) -> None:
             for size in (276, 300, 20)
         ],
     )
+
+
+WORDS = ("low low lower newest", "Ünïcode naïve [MASK] 天天气", CORPUS[:400], "", "the\nthe a")
+
+
+@pytest.mark.slow(reason="the engine of training is that of the package")
+def test_training_on_words(site: Path, engine: Engine, catalog: Catalog) -> None:
+    sizes: list[dict[str, Any]] = [{}, *({"vocab_size": size} for size in (3, 5, 12, 60))]
+    requests: list[Request] = [
+        ("train", {"text": text, "algorithm": algorithm, "tie_break": rule, **size})
+        for algorithm, rules in (("words", TIE_BREAKS), ("wordpiece", ("lowest_ids", "first")))
+        for rule in rules
+        for text in WORDS
+        for size in sizes
+    ]
+    compared(site, engine, catalog, requests)
+
+
+def test_what_needs_the_server(site: Path, engine: Engine) -> None:
+    requests: list[Request] = [
+        ("train", {"text": "low lower", "algorithm": algorithm}) for algorithm in ("sentencepiece", "unigram")
+    ]
+    requests.append(("chat", {}))
+    assert {answer["kind"] for answer in engine(site, requests)} == {"NeedsServer"}
 
 
 def opened(path: Path) -> Request:

@@ -83,3 +83,29 @@ def test_the_shared_address_is_that_of_the_page(static_page: Any, static_address
     static_page.locator("#notice").wait_for()
     address = static_page.evaluate("navigator.clipboard.readText()")
     assert address.startswith(f"{static_address}#")
+
+
+def test_nothing_is_fetched_without_a_click(static_page: Any, static_address: str, requests: list[str]) -> None:
+    root = show(static_page, static_address, view="compare", text="the old tale")
+    root.locator(".t").first.wait_for()
+    assert root.locator(".chosen .pick").count() == 1
+    picker = root.get_by_role("combobox", name="+ compare")
+    picker.fill("words")
+    option = root.get_by_role("option", name="words")
+    assert " MB" in option.inner_text()
+    assert [url.rpartition("/")[2].partition(".")[0] for url in requests if "/vocabularies/" in url] == ["default"]
+    picker.press("Enter")
+    root.locator(".chosen .pick").nth(1).wait_for()
+    static_page.wait_for_function("document.querySelectorAll('.view-compare .found .t').length > 4")
+    assert any("/vocabularies/words" in url for url in requests)
+
+
+def test_the_page_in_chinese(static_page: Any, static_address: str) -> None:
+    root = show(static_page, static_address, lang="zh", view="tokens", tokenizer="not here", text="a")
+    assert "没有名为" in root.locator(".failure").inner_text()
+    assert "不会离开本页面" in static_page.locator(".bottom").inner_text()
+    assert "本页面没有" in static_page.locator("#tokenizer input").input_value()
+    root = show(static_page, static_address, lang="zh", view="classics", classic="strawberry")
+    assert root.locator(".telling").first.inner_text().isascii() is False
+    root = show(static_page, static_address, lang="zh", view="train", algorithm="unigram", text="low lower")
+    assert "jeton play" in root.locator(".failure").inner_text()

@@ -2,8 +2,9 @@
 
 import { encode, fromHex, head, length } from "./bytes.js";
 import { compare, tokenizers } from "./compare.js";
-import { JetonError } from "./core.js";
+import { JetonError, needsServer } from "./core.js";
 import { described, first, hue } from "./drawing.js";
+import { localized } from "./language.js";
 import { visible } from "./look_parts.js";
 import { flag, integer, shown, text } from "./request_fields.js";
 import { train } from "./train.js";
@@ -22,7 +23,7 @@ export const ENDPOINTS = {
   tokens,
   token,
   why,
-  train: (catalog, request) => train(catalog.core, request),
+  train,
   compare,
   paragraph,
   vocabulary: async (catalog, request) => vocabulary(await catalog.get(text(request, "tokenizer")), request),
@@ -30,13 +31,6 @@ export const ENDPOINTS = {
   download: () => ({ downloads: [] }),
   chat: needsServer,
 };
-
-/** `kind` of the error of what only the server has; the page has words for it. */
-export const NEEDS_SERVER = "NeedsServer";
-
-function needsServer() {
-  throw new JetonError("this needs the playground of the package: jeton play", NEEDS_SERVER);
-}
 
 async function tokens(catalog, request) {
   const tok = await catalog.get(text(request, "tokenizer"));
@@ -87,7 +81,8 @@ async function token(catalog, request) {
   const isSpecial = tok.special.has(id);
   const data = fromHex(entry.hex);
   const drawn = described(data, [id], [data], [[0, data.length]], null, isSpecial ? tok.special : new Map());
-  return { id, hex: entry.hex, spelling: entry.token, special: isSpecial, rank: last?.id === id ? last.rank : null, tree, look: drawn.table[0] };
+  const rank = last?.id === id ? last.rank : null;
+  return { id, hex: entry.hex, spelling: entry.token, special: isSpecial, rank, first_rank: tok.firstRank(), tree, look: drawn.table[0] };
 }
 
 async function why(catalog, request) {
@@ -105,6 +100,9 @@ async function why(catalog, request) {
     pretokens,
     tokens: ids.map((id, index) => ({ id, bytes_hex: hex(bytes[index]), byte_span: byteSpans[index] })),
     kind: tok.facts.kind,
+    first_rank: tok.firstRank(),
+    byte_fallback: tok.facts.byte_fallback,
+    continuing_prefix: tok.facts.continuing_prefix,
     names: names(tok, pretokens),
     explained_chars: length(explained),
     num_chars: length(given),
@@ -140,6 +138,7 @@ async function paragraph(catalog, request) {
     });
     return {
       ...language,
+      name: localized(language.name),
       bytes: encode(language.text).length,
       chars: length(language.text),
       counts: encoded.map((ids) => ids?.length ?? null),
@@ -151,7 +150,7 @@ async function paragraph(catalog, request) {
 
 async function classics(catalog, request) {
   const all = catalog.data.classics;
-  if (!Object.hasOwn(request, "id")) return { classics: all.map(({ id, title }) => ({ id, title })) };
+  if (!Object.hasOwn(request, "id")) return { classics: all.map(({ id, title }) => ({ id, title: localized(title) })) };
   const wanted = text(request, "id");
   const classic = all.find(({ id }) => id === wanted);
   if (!classic) throw new JetonError(`there is no classic ${shown(wanted, 60)}`, "ConfigError");
@@ -159,8 +158,8 @@ async function classics(catalog, request) {
   const keys = [...new Set(panels.map(({ key }) => key).filter(Boolean))];
   return {
     id: wanted,
-    title: classic.title,
-    story: classic.story.map((words) => words.replace(/\{(\d+)\}/g, (_, index) => panels[index].num_tokens)),
+    title: localized(classic.title),
+    story: localized(classic.story).map((words) => words.replace(/\{(\d+)\}/g, (_, index) => panels[index].num_tokens)),
     panels,
     state: classic.compare && keys.length > 1 ? { view: "compare", compare: keys, text: panels[0].text } : null,
   };
@@ -171,7 +170,8 @@ async function classicPanel(catalog, panel, record) {
   const special = new Map(Object.entries(record.special_tokens).map(([id, spelling]) => [Number(id), encode(spelling)]));
   const drawing = described(encode(panel.text), record.ids, record.tokens.map(fromHex), record.byte_spans, null, special);
   const state = { view: "tokens", tokenizer: key, text: panel.text, special: panel.special };
-  return { ...panel, key, recorded: key === null, num_tokens: record.ids.length, drawing, state: key === null ? null : state };
+  const note = panel.note ? localized(panel.note) : null;
+  return { ...panel, note, key, recorded: key === null, num_tokens: record.ids.length, drawing, state: key === null ? null : state };
 }
 
 /** The key of the panel's tokenizer if its ids are the recorded ones; an example causes no large download. */

@@ -4,6 +4,7 @@
 
 import { useTables } from "./characters.js";
 import { JetonError, makeCore } from "./core.js";
+import { inLanguage } from "./language.js";
 import { shown } from "./request_fields.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -75,7 +76,7 @@ function describe({ key, name, models, source, bytes, dropped, tok, error }) {
   const facts = tok
     ? { kind: tok.facts.kind, vocab_size: tok.vocabSize, has_merges: tok.facts.kind === "BPE", special_tokens: tok.special.size, chat: tok.facts.chat }
     : NOT_LOADED;
-  return { key, name, loaded: Boolean(tok), dropped, error: error?.message ?? null, ...facts, models, source, bytes };
+  return { key, name, loaded: Boolean(tok), dropped, error: error ? inLanguage(error.message) : null, ...facts, models, source, bytes };
 }
 
 /** Starts the core and the catalog. */

@@ -2,6 +2,7 @@
 
 import { encode, head, length } from "./bytes.js";
 import { JetonError } from "./core.js";
+import { inLanguage } from "./language.js";
 import { flag, text, texts } from "./request_fields.js";
 
 const MOST_TOKENIZERS = 4;
@@ -45,7 +46,7 @@ export async function tokenizers(catalog, request, work) {
     } catch (error) {
       if (!(error instanceof JetonError)) throw error;
       first ??= error;
-      failed.push({ key, error: error.message });
+      failed.push({ key, error: inLanguage(error.message) });
     }
   }
   if (!done.length) throw first;

@@ -12,6 +12,11 @@ export class JetonError extends Error {
   }
 }
 
+/** Refuses what only the server has; the page has words for this `kind`. */
+export function needsServer() {
+  throw new JetonError("this needs the playground of the package: jeton play", "NeedsServer");
+}
+
 /**
  * Compiles the core.
  *

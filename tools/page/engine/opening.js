@@ -5,6 +5,7 @@
 
 import { decodeStrict } from "./bytes.js";
 import { JetonError } from "./core.js";
+import { inLanguage } from "./language.js";
 import { readParts } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -31,7 +32,7 @@ export async function openFiles(catalog, files) {
       entries.push(catalog.add(printable(name), tok));
     } catch (error) {
       if (!(error instanceof JetonError)) throw error;
-      errors.push({ name, error: `${name}: ${error.message}` });
+      errors.push({ name, error: inLanguage(`${name}: ${error.message}`) });
     }
   }
   return { entries, errors };
@@ -65,6 +66,9 @@ function build(core, definition, facts, plan) {
     end_of_word: model.type === "BPE" ? model.end_of_word : null,
     unk_id: null,
     chat: false,
+    byte_fallback: Boolean(model.byte_fallback),
+    continuing_prefix: model.continuing_subword_prefix || "",
+    first_rank: model.type === "BPE" && model.ranks === "tokens" ? null : 0,
     ...facts,
   };
   return new Tokenizer(core, core({ do: "build", options: coreOptions(definition, whole.unk_id), facts: whole, plan: { ...NO_PLAN, ...plan } }).json);
@@ -91,7 +95,7 @@ async function readRanks({ core, data: { ranks } }, data) {
   const known = ranks[Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")];
   if (!known) throw new JetonError("a rank file has no pattern, and the content of this one is not known; jeton.load takes a pattern", "ConfigError");
   core({ do: "open", format: "ranks" }, data);
-  return build(core, { model: BYTE_RANKS, normalizer: known.normalizer, pretokenizer: known.pretokenizer, decoder: null, template: null }, {}, {
+  return build(core, { model: BYTE_RANKS, normalizer: known.normalizer, pretokenizer: known.pretokenizer, decoder: null, template: known.template }, { chat: known.chat }, {
     added: known.special_tokens.map(([content, id]) => [id, content, true, 0]),
   });
 }

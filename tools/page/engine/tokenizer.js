@@ -15,7 +15,7 @@ export class Tokenizer {
   constructor(core, json) {
     this.#core = core;
     this.number = json.tok;
-    this.facts = json.facts; // kind, is_byte_level, by_chars, end_of_word, unk_id, chat
+    this.facts = json.facts; // those of page/bundle.py
     this.vocabSize = json.vocab_size;
     this.numTokens = json.num_tokens;
     this.special = new Map(json.special.map(([id, spelling]) => [id, encode(spelling)]));
@@ -105,6 +105,12 @@ export class Tokenizer {
       });
     }
     return this.#merges;
+  }
+
+  /** The rank of the first merge; that of an opened rank file is computed once. */
+  firstRank() {
+    this.facts.first_rank ??= this.#ask("merges").json[0]?.[2] ?? 0;
+    return this.facts.first_rank;
   }
 
   listing() {

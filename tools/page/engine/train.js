@@ -1,7 +1,7 @@
 // A training run on a short text, with every step: `playground/api/train.py` and `training/replay.py` in JavaScript.
 
 import { encode, fromHex } from "./bytes.js";
-import { JetonError } from "./core.js";
+import { JetonError, needsServer } from "./core.js";
 import { lookOf } from "./drawing.js";
 import { integer, oneOf, text } from "./request_fields.js";
 
@@ -11,15 +11,18 @@ const TOP = 10; // listed pairs of a step
 const TIE_RULES = ["lowest_ids", "first", "highest_pair", "shortest"];
 const WALL = -1; // separator after each sequence
 
-export function train(core, request) {
+const ALGORITHMS = ["bpe", "words", "wordpiece", "sentencepiece", "unigram"];
+
+export function train(catalog, request) {
+  const { core, data } = catalog;
   const given = text(request, "text");
   const numBytes = encode(given).length;
   if (numBytes > MOST_BYTES) throw new JetonError(`the text has ${number(numBytes)} bytes; the limit of this view is ${number(MOST_BYTES)}`, "ConfigError");
-  const level = oneOf(request, "level", ["byte", "char"], "byte");
+  const algorithm = oneOf(request, "algorithm", ALGORITHMS, "bpe");
   const size = integer(request, "vocab_size", 276, 1, MOST_BYTES + MOST_MERGES);
-  const pattern = text(request, "pattern", level === "char" ? "none" : "o200k");
-  const tieRule = oneOf(request, "tie_break", TIE_RULES, "lowest_ids");
-  const { json: run } = core({ do: "train", vocab_size: size, level, pattern, tie_break: tieRule }, given);
+  if (["sentencepiece", "unigram"].includes(algorithm)) needsServer();
+  const options = algorithm === "bpe" ? textOptions(request, size) : wordOptions(request, data.training[algorithm], algorithm);
+  const { json: run } = core({ do: "train", ...options }, given);
   const { merges } = run;
   if (merges.length > MOST_MERGES) {
     throw new JetonError(
@@ -29,28 +32,59 @@ export function train(core, request) {
   }
   if (!run.sequences.length) throw new JetonError("the corpus holds no text to learn from", "TrainingError");
   const bytes = new Map(run.tokens.map(([id, hex]) => [id, fromHex(hex)]));
-  const replay = new Replay(run.sequences, bytes, tieRule);
-  const steps = merges.map(([left, right, made], rank) => ({ rank, ...replay.merge(rank, left, right, made, numBytes) }));
+  const replay = new Replay(run.sequences, bytes, options.tie_break);
+  const steps = merges.map(([left, right, made], rank) => ({ rank, ...replay.merge(rank, left, right, made, run.corpus_bytes) }));
   const sequences = replay.sequences();
+  const merged = numMerged(sequences);
   const ids = new Set([...sequences.flatMap((sequence) => sequence.ids), ...steps.flatMap((step) => [step.id, ...step.pairs.flatMap((pair) => pair.slice(0, 2))])]);
   return {
-    tie_break: tieRule,
+    tie_break: options.tie_break,
     stopped: merges.length < run.num_requested ? `no pair is left after ${merges.length} of ${run.num_requested} merges` : null,
-    corpus_bytes: numBytes,
-    corpus_tokens: sequences.reduce((sum, sequence) => sum + sequence.ids.length, 0),
+    corpus_bytes: run.corpus_bytes,
+    corpus_tokens: sequences.reduce((sum, sequence) => sum + sequence.ids.length * sequence.count, 0),
     sequences,
-    steps,
+    steps: steps.map((step) => ({ ...step, merged: merged.get(step.rank) ?? 0 })),
     table: Object.fromEntries([...ids].map((id) => [id, lookOf(id, bytes.get(id))])),
-    alphabet_size: run.vocab_size - merges.length,
+    alphabet_size: run.vocab_size - merges.length - run.num_special,
+    num_special: run.num_special,
     vocab_size: run.vocab_size,
+    algorithm,
     patterns: core({ do: "patterns" }).json.patterns,
   };
+}
+
+/** BPE on the text, inside of the pretokens of a pattern. */
+function textOptions(request, size) {
+  const level = oneOf(request, "level", ["byte", "char"], "byte");
+  return {
+    vocab_size: size,
+    level,
+    pattern: text(request, "pattern", level === "char" ? "none" : "o200k"),
+    tie_break: oneOf(request, "tie_break", TIE_RULES, "lowest_ids"),
+  };
+}
+
+/** Algorithms of words: each distinct word once, with its count. */
+function wordOptions(request, words, algorithm) {
+  const own = oneOf(request, "tie_break", TIE_RULES, "lowest_ids");
+  const size = Object.hasOwn(request, "vocab_size") ? request.vocab_size : null;
+  const numSpecial = words.special_tokens.length;
+  if (size !== null && numSpecial && size <= numSpecial) throw new JetonError(`vocab_size=${size} is too small for ${numSpecial} special tokens`, "ConfigError");
+  return { vocab_size: size, level: "char", pattern: "none", tie_break: algorithm === "words" ? own : "lowest_ids", words };
+}
+
+/** Rank → number of places that the merge joined: less than the pair's count where occurrences overlap. */
+function numMerged(sequences) {
+  const merged = new Map();
+  for (const { joined, count } of sequences) joined.forEach((rank) => rank !== null && merged.set(rank, (merged.get(rank) ?? 0) + count));
+  return merged;
 }
 
 const number = (value) => value.toLocaleString("en-US");
 
 class Replay {
   #starts = [];
+  #counts = []; // how often each sequence occurs
   #first = [];
   #joined;
   #ids;
@@ -60,8 +94,10 @@ class Replay {
   #order;
 
   constructor(sequences, bytes, tieRule) {
-    for (const ids of sequences) {
+    for (const [ids, count] of sequences) {
+      if (!ids.length) continue;
       this.#starts.push(this.#first.length);
+      this.#counts.push(count);
       this.#first.push(...ids, WALL);
     }
     this.#joined = this.#first.map(() => null);
@@ -74,27 +110,39 @@ class Replay {
   sequences() {
     return this.#starts.map((start, index) => {
       const end = (this.#starts[index + 1] ?? this.#first.length) - 1;
-      return { ids: this.#first.slice(start, end), joined: this.#joined.slice(start, end - 1), count: 1 };
+      return { ids: this.#first.slice(start, end), joined: this.#joined.slice(start, end - 1), count: this.#counts[index] };
     });
   }
 
   /** Counts all pairs, then merges every occurrence of one pair, from left to right. */
   merge(rank, left, right, made, numBytes) {
     const counts = new Map(); // "left right" → [left, right, count], by first appearance
+    let sequence = 0;
     for (let at = 1; at < this.#ids.length; at += 1) {
       const [one, other] = [this.#ids[at - 1], this.#ids[at]];
+      if (one === WALL) sequence += 1;
       if (one === WALL || other === WALL) continue;
       const pair = counts.get(`${one} ${other}`);
-      if (pair) pair[2] += 1;
-      else counts.set(`${one} ${other}`, [one, other, 1]);
+      const times = this.#counts[sequence];
+      if (pair) pair[2] += times;
+      else counts.set(`${one} ${other}`, [one, other, times]);
     }
     const pairs = [...counts.values()].sort((one, other) => other[2] - one[2] || this.#order(one, other)).slice(0, TOP);
     const pairCount = counts.get(`${left} ${right}`)?.[2] ?? 0;
     this.#join(rank, left, right, made);
     this.#sizes.set(made, this.#size(left) + this.#size(right));
-    const tokens = this.#ids.length - this.#starts.length;
+    const tokens = this.#numTokens();
     const token = Array.from(this.#bytes.get(made), (byte) => byte.toString(16).padStart(2, "0")).join("");
     return { left, right, id: made, token, pair_count: pairCount, pairs, num_pairs: counts.size, corpus_tokens: tokens, bytes_per_token: tokens ? numBytes / tokens : 0 };
+  }
+
+  #numTokens() {
+    let [total, sequence] = [0, 0];
+    for (const id of this.#ids) {
+      if (id === WALL) sequence += 1;
+      else total += this.#counts[sequence];
+    }
+    return total;
   }
 
   #join(rank, left, right, made) {

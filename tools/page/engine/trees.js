@@ -2,6 +2,7 @@
 
 import { concat, isAt } from "./bytes.js";
 import { hue } from "./drawing.js";
+import { translate } from "./language.js";
 import { partsOf } from "./look_parts.js";
 
 const MOST_SHOWN = 96;
@@ -18,15 +19,17 @@ const NOT_MERGED = {
 /** The merge tree of an entry. */
 export function entryTree(tok, id) {
   const { kind } = tok.entry(id);
-  if (NOT_MERGED[kind]) return tree(tok, listed(tok, id, new Map()), NOT_MERGED[kind]);
-  if (!["BPE", "Pieces"].includes(tok.facts.kind)) return tree(tok, listed(tok, id, new Map()), "this model has no merges");
+  if (NOT_MERGED[kind]) return tree(tok, listed(tok, id, new Map()), translate(NOT_MERGED[kind]));
+  if (!["BPE", "Pieces"].includes(tok.facts.kind)) return tree(tok, listed(tok, id, new Map()), translate("this model has no merges"));
   const steps = tok.steps(id);
   if (steps) {
     const made = merged(tok, steps);
     const ids = made.roots.map((root) => made.nodes[root].id);
-    return tree(tok, made, ids.length === 1 && ids[0] === id ? "" : `id ${id} is not reachable by merges: its bytes merge into ${ids.length} tokens`);
+    if (ids.length === 1 && ids[0] === id) return tree(tok, made, "");
+    const tokens = translate(ids.length === 1 ? "{number} token" : "{number} tokens", { number: ids.length.toLocaleString("en-US") });
+    return tree(tok, made, translate("id {id} is not reachable by merges: its bytes merge into {tokens}", { id, tokens }));
   }
-  if (tok.facts.kind !== "BPE") return tree(tok, listed(tok, id, new Map()), "this model has no list of merges");
+  if (tok.facts.kind !== "BPE") return tree(tok, listed(tok, id, new Map()), translate("this model has no list of merges"));
   return tree(tok, listed(tok, id, tok.merges()), "");
 }
 

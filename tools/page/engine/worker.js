@@ -1,9 +1,10 @@
-// The worker of the page without a server: requests of `ask.js` as messages {number, path, body | files}, answered as
+// The worker of the page without a server: requests of `ask.js` as messages {number, language, path, body | files}, answered as
 // {number, answer, isError}, one after the other. A request that was aborted while it waited is not run.
 
 import { ENDPOINTS } from "./api.js";
 import { makeCatalog } from "./catalog.js";
 import { JetonError } from "./core.js";
+import { inLanguage, useLanguage } from "./language.js";
 import { openFiles } from "./opening.js";
 
 const GZIP = [0x1f, 0x8b];
@@ -23,8 +24,14 @@ const catalog = () => (starting ??= makeCatalog(fetchBytes).catch((error) => { s
 const aborted = new Set();
 let queue = Promise.resolve();
 
-async function answer({ path, body, files }) {
+let language = "en"; // the page reloads for another one
+
+async function answer({ language: wanted, path, body, files }) {
   const here = await catalog();
+  if (wanted !== language) {
+    useLanguage(wanted, JSON.parse(new TextDecoder().decode(await fetchBytes(`language.${wanted}.json`))));
+    language = wanted;
+  }
   if (path === "tokenizers") return files ? openFiles(here, files) : here.describe();
   if (!Object.hasOwn(ENDPOINTS, path)) throw new JetonError("not found", "HTTPError");
   return ENDPOINTS[path](here, body);
@@ -37,7 +44,7 @@ async function respond(message) {
     postMessage({ number, answer: await answer(message), isError: false });
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError || error.cause instanceof WebAssembly.RuntimeError) starting = null; // the memory of the core is unknown
-    postMessage({ number, answer: { error: error.message, kind: error.kind ?? "InternalError" }, isError: true });
+    postMessage({ number, answer: { error: inLanguage(error.message), kind: error.kind ?? "InternalError" }, isError: true });
   }
 }
 

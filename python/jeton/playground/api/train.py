@@ -41,7 +41,7 @@ END_OF_WORD = "</w>"
 DEFAULT_MERGES = 30
 RESERVED_PIECES = 3
 # As in the peers, but for a text of a few words: rare characters and pairs stay, and a small vocabulary is no error.
-_PRESETS: Mapping[str, TrainingPreset] = {
+PRESETS: Mapping[str, TrainingPreset] = {
     "wordpiece": Bert(min_frequency=1, limit_alphabet=None),
     "sentencepiece": SentencePiece(character_coverage=1.0, hard_vocab_limit=False),
     "unigram": SentencePieceUnigram(character_coverage=1.0, hard_vocab_limit=False, bug_compatible=False),
@@ -121,7 +121,7 @@ def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBrea
     """The counted words, and the tokenizer that an algorithm of words learns from them; without a size, up to
     `DEFAULT_MERGES` merges.
     """
-    preset = _PRESETS.get(algorithm)
+    preset = PRESETS.get(algorithm)
     if preset is None:
         own: dict[str, Any] = {"end_of_word": END_OF_WORD, "tie_break": tie_break}
         recipe = resolve(None).recipe(TrainingRequest(vocab_size=vocab_size or MAX_VOCAB_SIZE, **own))
@@ -158,7 +158,7 @@ def _unigram(text: str, vocab_size: int | None) -> dict[str, Any]:
     documents = text.split("\n")
 
     def trained(size: int) -> Tokenizer:
-        return train(documents, size, preset=_PRESETS["unigram"], threads=1, progress=False)
+        return train(documents, size, preset=PRESETS["unigram"], threads=1, progress=False)
 
     tok = trained(MAX_VOCAB_SIZE)
     runs = [_unigram_run(tok, documents, None)]

@@ -30,7 +30,7 @@
 // app.picker(options)           selection of a tokenizer, see picker.js
 
 import { fromFragment } from "./address.js";
-import { GONE, JetonError, ask, askTokenizers, putTokenizers } from "./ask.js";
+import { GONE, JetonError, ask, askTokenizers, isStatic, putTokenizers } from "./ask.js";
 import { forgetCards, tokenCard } from "./card.js";
 import { h, number } from "./dom.js";
 import { drawTokens } from "./draw.js";
@@ -361,6 +361,7 @@ function makeLanguages() {
 async function start() {
   await chooseLanguage((await fromFragment(location.hash)).lang);
   translatePage();
+  if (isStatic) $("privacy").textContent = say("All computation is in your browser; nothing that you type or open leaves this page. Drop a tokenizer file anywhere to open it.");
   chooseTheme($("theme"));
   makeLanguages();
   makeTabs();

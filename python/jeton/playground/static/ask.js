@@ -104,7 +104,7 @@ function askWorker(message, signal) {
     if (signal?.aborted) return abort();
     signal?.addEventListener("abort", abort, { once: true });
     waiting.set(number, { resolve, reject });
-    worker.postMessage({ number, ...message });
+    worker.postMessage({ number, language, ...message });
   });
 }
 
@@ -126,7 +126,7 @@ function startWorker() {
 }
 
 function messageOf({ error, kind }) {
-  if (kind === "NeedsServer") return say("This view runs Python code. Install Jeton and open it there: pip install 'jeton[play]', then jeton play.");
+  if (kind === "NeedsServer") return say("This needs the playground on your machine: pip install 'jeton[play]', then jeton play.");
   if (kind === "Unreachable") return say("A file of this page cannot be fetched ({error}). Is the network available?", { error });
   if (kind === "InternalError") return say("Internal error of Jeton, please report it: {error}", { error });
   return error;

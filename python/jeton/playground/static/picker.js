@@ -1,9 +1,11 @@
-// Picker of a tokenizer: a combobox of those on this machine, found by their name or by a model that uses them, and of
+// Picker of a tokenizer: a combobox of those at hand, found by their name or by a model that uses them, and of
 // those that can be downloaded, with their size.
 
+import { isStatic } from "./ask.js";
 import { combobox } from "./combobox.js";
 import { say } from "./language.js";
 
+const missing = (name) => (isStatic ? say("{name} (not on this page)", { name }) : say("{name} (not on this machine)", { name }));
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /**
@@ -12,10 +14,11 @@ const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
  * @param {string} options.label
  * @param {string} [options.placeholder]
  * @param {() => string[]} [options.without]  keys that are not offered
- * @param {(key: string) => void} options.onChoose  called with a tokenizer that is on this machine, downloaded if need be
+ * @param {(key: string) => void} options.onChoose  called with a tokenizer of the list, downloaded if need be
  * @returns {HTMLElement} a combobox, with `show(key)`
  */
 export function tokenizerPicker(app, { label, placeholder, without = () => [], onChoose }) {
+  const place = isStatic ? say("On this page") : say("On this machine");
   const options = () => {
     const left = new Set(without());
     const here = app.tokenizers().filter(({ key }) => !left.has(key)).map(({ key, name, models = [], error, dropped, loaded, bytes }) => ({
@@ -23,7 +26,7 @@ export function tokenizerPicker(app, { label, placeholder, without = () => [], o
       name,
       words: models,
       note: error ? say("cannot be loaded") : bytes && !loaded ? megabytes(bytes) : "", // of a site without a server
-      group: dropped ? say("Opened here") : say("On this machine"),
+      group: dropped ? say("Opened here") : place,
     }));
     const elsewhere = app.downloads().map(({ name, bytes, host, models = [] }) => ({
       name: name.replace(/^hf:/, ""),
@@ -47,7 +50,7 @@ export function tokenizerPicker(app, { label, placeholder, without = () => [], o
   const showName = box.show;
   box.show = (key) => {
     const entry = app.tokenizers().find((other) => other.key === key);
-    showName(entry ? entry.name : key === undefined ? "" : say("{name} (not on this machine)", { name: key }));
+    showName(entry ? entry.name : key === undefined ? "" : missing(key));
   };
   box.input.addEventListener("focus", () => app.readDownloads().then(box.refresh));
   return box;

@@ -50,7 +50,7 @@ export function mount(root, app) {
       ? [h("p", {}, h("button", { type: "button", on: { click: () => app.go(classic.state) } }, say("Compare these side by side")))]
       : [];
     const recorded = classic.panels.some((panel) => panel.recorded)
-      ? [h("p", { class: "hint" }, say("Tokenizations marked as recorded were computed with the real vocabulary, which is not on this machine. Open its file to compute them here."))]
+      ? [h("p", { class: "hint" }, say("Tokenizations marked as recorded were computed with the real vocabulary, which is not loaded here. Open its file to compute them."))]
       : [];
     story.replaceChildren(
       h("h2", {}, ...inLanguages(classic.title)),

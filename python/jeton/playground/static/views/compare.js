@@ -3,6 +3,7 @@
 //
 // Lines of the text are aligned between the columns. Equal tokens have equal colors, because colors are of the bytes.
 
+import { isStatic } from "../ask.js";
 import { textOf } from "../textbox.js";
 import { bar, choice, examples, inOneLine, onOtherTokenizers } from "../widgets.js";
 import { call, captionName, command, fits, program, python, sourceOf } from "../exports/calls.js";
@@ -66,6 +67,7 @@ export function mount(root, app) {
   const keys = (state) => {
     const wanted = Array.isArray(state.compare) ? state.compare.filter((key) => typeof key === "string") : [];
     if (wanted.length) return [...new Set(wanted)].slice(0, MOST);
+    if (isStatic) return [state.tokenizer]; // another one is fetched only after a click
     const others = app.tokenizers().filter((entry) => !entry.error && entry.key !== state.tokenizer);
     return [state.tokenizer, ...others.map((entry) => entry.key)].slice(0, 2);
   };
