@@ -131,7 +131,7 @@ TAKES: dict[str, dict[str, str]] = {
     "Tokenizer.from_bytes": {"data": "bytes"},
     "AddedToken": {
         "content": "str",
-        **dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), "bool"),
+        **dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized", "ascii_space"), "bool"),
     },
     "train": {
         "corpus": "corpus",

@@ -14,8 +14,6 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from jeton.drawing import hue
-
 Say = Callable[[str, str], str]  # (English, Chinese) -> the label of the picture
 
 WIDTH = 400  # so that a label of 12 has 10 pixels on a screen of 390
@@ -55,6 +53,11 @@ class Label(NamedTuple):
         """Tests if the areas have a common point inside."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
+
+
+def hue(id: int) -> int:
+    """Hue of an id in degrees: multiples of the golden angle spread consecutive ids around the circle (Vogel 1979)."""
+    return round(id * 137.508) % 360
 
 
 class Canvas:

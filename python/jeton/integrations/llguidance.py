@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.vocab_bytes import VocabBytes
 from ..util.arguments import integer
@@ -61,7 +61,9 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
     some = eos if isinstance(eos, Iterable) and not isinstance(eos, str | bytes) else [eos]
     ids = [integer(id, "eos", 0, (tok.vocab_size if size is None else size) - 1) for id in some]
     if not ids:
-        raise ConfigError("the tokenizer has no role eos; pass eos=, the id that ends a text", option="eos")
+        raise ConfigError(
+            f"the tokenizer has no role eos; pass {keyword('eos')}, the id that ends a text", option="eos"
+        )
     return ids
 
 

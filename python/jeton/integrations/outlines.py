@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..util.optional import import_optional
 from .llguidance import end_ids
@@ -37,7 +37,7 @@ def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
     core = import_optional("outlines_core", "vocabulary")
     end, *more = end_ids(tok, eos)
     if more:
-        raise ConfigError("eos= is one id for outlines-core, not a list", option="eos")
+        raise ConfigError(f"{keyword('eos')} is one id for outlines-core, not a list", option="eos")
     ids: dict[bytes, list[int]] = {}
     for id, data in enumerate(tok.vocab_bytes().text_tokens):
         if data and id != end:
