@@ -25,7 +25,11 @@ impl ChainState {
 
     /// [`Stage::write_early`] for all stages; returns true if there is one that does.
     pub fn write_early(&mut self) -> bool {
-        self.stages.iter_mut().fold(false, |any, stage| stage.write_early() || any)
+        let mut any = false;
+        for stage in &mut self.stages {
+            any |= stage.write_early(); // each, also after one that did
+        }
+        any
     }
 
     /// Returns true if a run that was written early was not UTF-8.
