@@ -100,7 +100,7 @@ class TextDifference:
 
     @property
     def shared(self) -> int:
-        """Number of ids at the start that both have in common: what a cache of prompts keeps."""
+        """Number of ids at the start that both have in common, which a prompt cache can reuse."""
         first = self.runs[0] if self.runs else Run(0, 0, 0)
         return first.length if first[:2] == (0, 0) else 0
 

@@ -91,7 +91,7 @@ ATTRIBUTES: dict[str, str] = {
     "unk_id": 'tok.token_to_id(tok.roles["unk"])',
 }
 
-# Keyword of a method of another library -> what it is here.
+# Keyword argument of another library's method -> the call of Jeton that does the same.
 KEYWORDS: dict[str, str] = {
     # transformers, tokenizers
     "padding": _PADDED,

@@ -51,17 +51,17 @@ class AddedToken:
 
     @property
     def single_word(self) -> bool:
-        """Whether it only matches as a whole word."""
+        """True if it only matches as a whole word."""
         return self._options.get("single_word", False)
 
     @property
     def lstrip(self) -> bool:
-        """Whether it takes the white space on its left."""
+        """True if it takes the white space on its left."""
         return self._options.get("lstrip", False)
 
     @property
     def rstrip(self) -> bool:
-        """Whether it takes the white space on its right."""
+        """True if it takes the white space on its right."""
         return self._options.get("rstrip", False)
 
     @property

@@ -729,7 +729,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton does not; the original says what is wrong with it, if it is installed.
+    """Reads a file that Jeton refuses with the original, if that is installed; it raises its own errors.
 
     Raises:
         Exception: both refuse it.

@@ -1,6 +1,6 @@
 """The trainers of Hugging Face's `tokenizers`, over the presets of `jeton.training`.
 
-`learn` is what a `Tokenizer` calls. Texts are counted as the trainers do: special tokens are text like any other.
+A `Tokenizer` calls `learn`. As in the original, special tokens in the training texts are counted as text.
 
 Differences: `UnigramTrainer` learns as SentencePiece does, so pieces and scores are close, not equal; a special token
 that is also a token of the corpus is refused; `ParityBpeTrainer` is the original's.
