@@ -180,6 +180,7 @@ class TestTokenizers:
         box.press("ArrowDown")
         assert box.get_attribute("aria-expanded") == "true"
         box.fill("GPT 4o")
+        options.filter(has_text="o200k_base").wait_for()  # the list of downloads is read on the first focus
         assert options.locator(".name").all_inner_texts() == ["o200k_base"]
         assert options.locator(".words").first.inner_text() == "gpt-4o, gpt-5, gpt-4.1, …"
         assert options.locator(".note").inner_text() == "3.6 MB"
@@ -532,15 +533,15 @@ class TestHistory:
         page.locator(".view-why .place", has_text="step 2 of ").wait_for()
         page.get_by_role("tab", name="Train").click()
         page.get_by_role("heading", name=re.compile("Before the first of")).wait_for()
-        page.get_by_role("button", name="Step forwards").click()
-        page.get_by_role("heading", name=re.compile("Merge 1 of")).wait_for()
+        page.get_by_role("button", name="Step forward").click()
+        page.get_by_role("heading", name=re.compile("Merge number 1 of")).wait_for()
         page.get_by_role("tab", name="Why").click()
         assert page.locator(".view-why .place").inner_text().startswith("step 2 of ")
         page.wait_for_url(re.compile(r"train\.step"))
         page.reload()
         page.locator(".view-why .place", has_text="step 2 of ").wait_for()
         page.get_by_role("tab", name="Train").click()
-        page.get_by_role("heading", name=re.compile("Merge 1 of")).wait_for()
+        page.get_by_role("heading", name=re.compile("Merge number 1 of")).wait_for()
 
     def test_a_replaced_text_comes_back(self, open_page: Open) -> None:
         page = open_page(view="train", text="mine mine mine", size=260, pattern="none")
