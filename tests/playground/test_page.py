@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 import pytest
 
 import jeton
+from jeton import playground
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
@@ -668,6 +669,11 @@ class TestLanguage:
         assert page.locator("html").get_attribute("lang") == "zh-Hans"
         assert page.title() == "词元 · Jeton"
 
+    def test_names_of_built_in_tokenizers_are_translated(self, open_page: Open) -> None:
+        page = open_page(view="tokens", tokenizer="bytes", lang="zh")
+        box = page.get_by_role("combobox", name="分词器")
+        assert box.input_value() == "字节（不合并：每个字节是一个词元）"
+
     def test_a_choice_survives_in_the_address_and_in_the_browser(self, open_page: Open) -> None:
         page = open_page(view="tokens", tokenizer="bytes", text="the weather")
         page.get_by_label("Language").select_option("zh")
@@ -688,3 +694,11 @@ class TestLanguage:
             page.goto("/")
             page.wait_for_selector("html[data-ready]", state="attached")
             assert page.get_by_role("tab", selected=True).inner_text() == "词元"
+
+
+def test_style_sheets_use_five_font_sizes() -> None:
+    """Only sizes relative to the text around them, and 0 for hidden characters, besides the five."""
+    sheets = (Path(playground.__file__).parent / "static").glob("*.css")
+    sizes = {size for sheet in sheets for size in re.findall(r"font-size: ([^;}]+)", sheet.read_text(encoding="utf-8"))}
+    assert {size for size in sizes if "--size" in size} == {f"var(--size-{step})" for step in range(1, 6)}
+    assert {size for size in sizes if "--size" not in size} <= {"0", "inherit", "0.8em", "0.9em", "var(--em)"}
