@@ -177,12 +177,12 @@ class Repository:
                 path = f"{base}/{name}".strip("/") + suffix
                 if path in self.paths:
                     return path
-                if re.search(r"[*<{]|[A-Z]{2}", path) and (found := self.find_pattern(path)):
+                if re.search(r"[*<{]|NAME|NN", path) and (found := self.find_pattern(path)):
                     return found
         return None
 
     def find_pattern(self, pattern: str) -> str | None:
-        """A path that a pattern matches: ``*``, ``{a,b}``, ``<placeholder>`` or ``PLACEHOLDER``."""
+        """A path that a pattern matches: ``*``, ``{a,b}``, ``<placeholder>``, ``NAME`` or ``NN``."""
         return next(filter(re.compile(glob(pattern)).fullmatch, self.paths), None)
 
     def has_module(self, name: str) -> bool:
@@ -215,7 +215,7 @@ def is_allowed(name: str) -> bool:
 
 def glob(pattern: str) -> str:
     """The regex of a path with placeholders."""
-    pattern = re.sub(r"<[\w ]+>|\{[\w,]+\}|\b[A-Z]{2,}\b|(?<=[a-z])NN", "*", pattern)
+    pattern = re.sub(r"<[\w ]+>|\{[\w,]+\}|\bNAME\b|(?<=[a-z])NN", "*", pattern)
     return re.escape(pattern.rstrip("/")).replace(r"\*", "[^/]*")
 
 
