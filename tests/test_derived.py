@@ -152,7 +152,7 @@ def _expected(tok: Tokenizer, text: str, special: Any, *, adds: bool) -> dict[st
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_verbs_agree(kind: str, way: str) -> None:
+def test_methods_of_derived_tokenizers_agree(kind: str, way: str) -> None:
     if kind != "bytes" and way in BPE_ONLY:
         pytest.skip(f"{way} is for BPE at byte level")
     base = TOKENIZERS[kind]()

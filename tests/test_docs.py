@@ -152,7 +152,7 @@ def run_in_bash(command: str, code_before: int) -> tuple[int, str]:
 # ── the story of the first user ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_first_user() -> None:
+def test_first_user_prints_the_recorded_output() -> None:
     environment = {**os.environ, "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, DOCS / "first_user.py"], capture_output=True, env=environment, check=False)
     assert done.stderr.decode() == ""

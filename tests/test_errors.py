@@ -38,7 +38,7 @@ def test_the_tree_is_complete() -> None:
 
 
 @pytest.mark.parametrize("error", BUILTINS)
-def test_each_is_ours_and_a_builtin(error: type[errors.JetonError]) -> None:
+def test_each_error_is_a_jeton_error_and_a_builtin(error: type[errors.JetonError]) -> None:
     assert issubclass(error, errors.JetonError)
     assert issubclass(error, BUILTINS[error])
 

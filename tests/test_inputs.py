@@ -528,7 +528,7 @@ def test_a_folder_is_read_as_what_it_is(name: str, tmp_path: Path, caplog: pytes
     assert skipped == case.skipped
 
 
-def test_there_are_thirty_folders() -> None:
+def test_at_least_thirty_folders_are_tested() -> None:
     assert len(CASES) >= 30
 
 
@@ -539,7 +539,7 @@ def names(corpus: Corpus, folder: Path) -> list[str]:
 class TestNamed:
     """Files that are named, by a path or a glob."""
 
-    def test_they_are_read_as_what_they_are(self, tmp_path: Path) -> None:
+    def test_named_metadata_files_are_read(self, tmp_path: Path) -> None:
         folder = made(CASES["metadata"], tmp_path)
         for name in ("README.md", "LICENSE", "SHA256SUMS", "report.md"):
             assert [document.data for document in open_corpus(folder / name)] == [(folder / name).read_bytes()]
@@ -562,7 +562,7 @@ class TestNamed:
         assert [one.data for one in open_corpus(folder / name, input_type="text")] == [(folder / name).read_bytes()]
 
     @pytest.mark.parametrize("name", ["a.zip", "a.pdf", "a.jtc", "a.tgz"])
-    def test_files_that_are_no_text_are_refused_before_any_is_read(self, name: str, tmp_path: Path) -> None:
+    def test_unsupported_files_are_refused_before_reading(self, name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"x")
         (tmp_path / "a.txt").write_text("a")
         with pytest.raises(UnsupportedFeatureError, match=f"{name[1:]} files are not read as a corpus"):
@@ -571,7 +571,7 @@ class TestNamed:
         assert [one.data for one in corpus] == [b"a"]
         assert corpus.num_skipped == 1
 
-    def test_globs(self, tmp_path: Path) -> None:
+    def test_globs_skip_metadata_unless_they_name_it(self, tmp_path: Path) -> None:
         folder = made(CASES["metadata"], tmp_path)
         for pattern in ("*", "**", "**/*", "*.*", "?*"):
             assert names(Corpus(f"{folder}/{pattern}"), folder) == ["a.jsonl"]
@@ -598,7 +598,7 @@ class TestNamed:
         assert len(list(open_corpus(by_line))) == 2
 
 
-def test_a_folder_that_has_nothing_to_read_says_what_it_has(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_texts_lists_its_files(tmp_path: Path) -> None:
     for name in ("a.md", "b.md", "c.json"):
         (tmp_path / name).write_text("{}")
     with pytest.raises(FileNotFoundError, match=r"of 2 \.md \(a\.md, b\.md\), 1 JSON without rows \(c\.json\)"):
@@ -617,7 +617,7 @@ def test_many_files_are_counted_and_five_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"include": "*.md"}, {"exclude": [1]}, {"input_type": "xml"}])
-def test_wrong_options(options: dict[str, Any]) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(options))):
         Corpus(["a"], **options)
 
@@ -697,7 +697,7 @@ class TestDamage:
         with pytest.raises(FormatError, match="there is more data after its end"):
             list(open_corpus(path))
 
-    def test_what_follows_an_array(self, tmp_path: Path) -> None:
+    def test_text_after_an_array_is_an_error(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         for data in ('[{"text": "a"}] 1', '[{"text": "a"} {"text": "b"}]', '[{"text": "a"},]', '[{"text": "a", 1}]'):
             path.write_text(data)

@@ -38,7 +38,7 @@ def test_threads_share_one_tokenizer(kind: str) -> None:
     assert all([ids.tolist() for ids in batch] == expected for batch in batches)
 
 
-def test_other_threads_run_meanwhile(tok: jeton.Tokenizer) -> None:
+def test_encoding_lets_other_threads_run(tok: jeton.Tokenizer) -> None:
     """The interpreter is released: a thread in Python goes on while another encodes."""
     text = CORPUS * 6_000
     ticks = 0

@@ -79,7 +79,7 @@ def test_a_rule_holds_for_every_token(rule: str, pattern: str) -> None:
 
 
 @given(st.lists(st.binary(max_size=6), max_size=20))
-def test_whole_characters_as_plain_python_says(spellings: list[bytes]) -> None:
+def test_whole_characters_equal_plain_python(spellings: list[bytes]) -> None:
     assert jeton.Rules(whole_characters=True).holds(spellings) == [is_whole(spelling) for spelling in spellings]
 
 
@@ -130,7 +130,7 @@ def test_digits_from_the_right() -> None:
         ({"superwords": True, "trace": True}, "does not show two stages"),
     ],
 )
-def test_what_cannot_be(options: dict[str, Any], message: str) -> None:
+def test_contradictory_rules_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         train(["it's a test, it's two words"], 270, **options)
 
@@ -146,17 +146,17 @@ def test_what_cannot_be(options: dict[str, Any], message: str) -> None:
         {"blocked": ["a"], "required": ["a"]},
     ],
 )
-def test_rules_that_cannot_be_meant(options: dict[str, Any]) -> None:
+def test_invalid_rules_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(jeton.ConfigError):
         jeton.Rules(**options)
 
 
-def test_no_room_for_required_tokens() -> None:
+def test_a_size_too_small_for_required_tokens_is_refused() -> None:
     with pytest.raises(jeton.ConfigError, match="too small for the"):
         train(["ab"], 258, pattern="none", rules=jeton.Rules(required=["abcdefgh"]))
 
 
-def test_rules_stand_in_the_file(tmp_path: Path) -> None:
+def test_rules_are_saved_with_the_tokenizer(tmp_path: Path) -> None:
     rules = jeton.Rules(one_script=True, max_token_length=9, required=["zebra"])
     train([CORPUS], 400, rules=rules).save(tmp_path / "x.json")
     training = jeton.load(tmp_path / "x.json").training
@@ -167,7 +167,7 @@ def test_rules_stand_in_the_file(tmp_path: Path) -> None:
 # ── superwords ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_first_stage_is_plain_training_and_the_second_goes_on() -> None:
+def test_superwords_continue_plain_training() -> None:
     plain = train([CORPUS], 400)
     tok = train([CORPUS], 600, superwords=jeton.Superwords(from_size=400, max_words=3))
     assert tok.merges[: len(plain.merges)] == plain.merges[:]
@@ -183,7 +183,7 @@ def test_the_first_stage_is_plain_training_and_the_second_goes_on() -> None:
     assert tok.training.log[-1].corpus_tokens == tok.count(CORPUS)
 
 
-def test_superwords_as_plain_python_learns_them() -> None:
+def test_superwords_equal_plain_python() -> None:
     """The second stage, recounted at every merge."""
     from jeton.definition import Pattern
 
@@ -251,6 +251,6 @@ def test_rare_lines_are_not_left_out_of_the_second_stage() -> None:
 @pytest.mark.parametrize(
     "options", [{"from_size": 1.5}, {"from_size": float("nan")}, {"from_size": -1}, {"max_words": 0}, {"pattern": "("}]
 )
-def test_superwords_that_cannot_be_meant(options: dict[str, Any]) -> None:
+def test_invalid_superwords_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(jeton.ConfigError):
         jeton.Superwords(**options)

@@ -118,7 +118,7 @@ def test_many_runs_are_merged_in_steps(
 @given(
     st.lists(st.text(alphabet="ab é日 \n", max_size=30), max_size=8), st.lists(st.booleans(), min_size=8, max_size=8)
 )
-def test_runs_at_any_place(documents: list[str], cuts: list[bool]) -> None:
+def test_a_run_may_start_at_any_byte(documents: list[str], cuts: list[bool]) -> None:
     """The counter itself: documents one by one, written away after some of them."""
     counter = _core.Counter(Stages.of("o200k").core_json(), special_tokens=[])
     spill = RunFolder.open(None, checkpoint=False, options={})
@@ -135,12 +135,12 @@ def test_runs_at_any_place(documents: list[str], cuts: list[bool]) -> None:
 
 
 @pytest.mark.parametrize("limit", ["much", 0, -1, "5", "12 parsecs", True, 1.5, "1e9"])
-def test_limits_that_are_none(limit: object) -> None:
+def test_invalid_limits_are_refused(limit: object) -> None:
     with pytest.raises(ConfigError, match="memory_limit="):
         counted(["a"], memory_limit=limit)
 
 
-def test_containers_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_limit_of_a_container_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "memory.max").write_text("123000000\n")
     monkeypatch.setattr(machine, "CGROUP", tmp_path)
     assert machine.available() == 123_000_000
@@ -195,13 +195,13 @@ def test_a_checkpoint_of_something_else_is_refused_by_name(texts: list[str], tmp
 @pytest.mark.parametrize(
     "state", [b"", b"{}", b"[1]", b'{"version": 1, "runs": ["../../etc/passwd"]}', b"\xff", b"[" * 100_000]
 )
-def test_a_damaged_state(state: bytes, tmp_path: Path) -> None:
+def test_a_damaged_state_is_an_error(state: bytes, tmp_path: Path) -> None:
     (tmp_path / "state.json").write_bytes(state)
     with pytest.raises(FormatError, match=r"state\.json"):
         counted(["a"], checkpoint=tmp_path)
 
 
-def test_a_run_that_is_gone_or_damaged(texts: list[str], tmp_path: Path) -> None:
+def test_a_missing_or_damaged_run(texts: list[str], tmp_path: Path) -> None:
     counted(texts[:2], checkpoint=tmp_path)
     (run,) = tmp_path.glob("run-*.jtr")
     whole = run.read_bytes()
@@ -213,7 +213,7 @@ def test_a_run_that_is_gone_or_damaged(texts: list[str], tmp_path: Path) -> None
         counted(texts[:2], checkpoint=tmp_path)
 
 
-def test_what_a_killed_process_left_is_removed(texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
     for name in ("run-000009.jtr", "run-000001.jtr.tmp"):
         (tmp_path / name).write_bytes(b"half of a run")
     (tmp_path / "mine.txt").write_text("not ours")
@@ -473,7 +473,7 @@ def test_learning_keeps_to_the_limit(plain: jeton.Counts, tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as on Linux")
-def test_a_limit_costs_what_exceeds_it(plain: jeton.Counts, tmp_path: Path) -> None:
+def test_page_faults_under_a_limit_are_bounded(plain: jeton.Counts, tmp_path: Path) -> None:
     """Page faults are what spilling costs: far below the need, each visit of a position used to cost one.
 
     With 5 MiB they were 600 times those without a limit, and are 22 times now.
@@ -588,7 +588,9 @@ def test_merges_of_something_else_are_refused_by_name(
             trained(counts, 400, checkpoint=tmp_path)
 
 
-def test_merges_that_no_learner_made(texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_merges_in_a_checkpoint_are_an_error(
+    texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file with the right checksum and wrong merges: an error, whatever stands in them."""
     monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     counts = counted(texts[:2])

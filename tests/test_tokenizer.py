@@ -127,7 +127,7 @@ def test_worked_examples_of_decoding(case: dict[str, Any]) -> None:
 # ── one text, many ways ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_road_gives_the_same_ids(kind: str) -> None:
+def test_all_encoding_methods_give_equal_ids(kind: str) -> None:
     tok = tokenizer(kind)
     for text in (*TRICKY, CORPUS):
         for special in ("none", "all", {"<a>"}):
@@ -170,7 +170,7 @@ LONG = {
         "each kind, and each text",
     ),
 )
-def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) -> None:
+def test_ids_of_a_long_text_do_not_depend_on_threads(kind: str, name: str) -> None:
     tok, text = tokenizer(kind), LONG[name]
     if "gpt2" not in kind and name == "letters without an end":
         text = text[:200_000] + " " + text[200_000:]
@@ -183,7 +183,7 @@ def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) ->
             assert tok.count(text, threads=threads, special=special) == len(alone)
 
 
-def test_long_bytes_that_are_no_text(tok: jeton.Tokenizer) -> None:
+def test_long_bytes_that_are_not_utf8_are_encoded(tok: jeton.Tokenizer) -> None:
     data = (CORPUS.encode() + b"\xff\xfe\xe4\xbb") * 1_500
     assert len(data) > 1 << 20
     ids = tok.encode(data, threads=1)
@@ -208,7 +208,7 @@ def test_rayons_variable_and_threads_below_one(tok: jeton.Tokenizer, monkeypatch
 
 @pytest.mark.parametrize("kind", LOSSLESS)
 @given(data=st.data())
-def test_bytes_survive(kind: str, data: st.DataObject) -> None:
+def test_bytes_and_text_round_trip(kind: str, data: st.DataObject) -> None:
     tok = tokenizer(kind)
     given_bytes = data.draw(byte_strings(kind))
     ids = tok.encode(given_bytes)
@@ -218,14 +218,14 @@ def test_bytes_survive(kind: str, data: st.DataObject) -> None:
     assert tok.decode(tok.encode(text, special="all"), invalid_utf8="strict") == text
 
 
-def test_words_come_back_with_one_space(kind: str) -> None:
+def test_words_decode_with_single_spaces(kind: str) -> None:
     tok = tokenizer(kind)
     text = "the old man told the older tale"
     back = tok.decode(tok.encode(text))
     assert back == (text.replace(" ", "") if kind == "byte whitespace" else text)
 
 
-def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
+def test_a_batch_is_an_iterable_of_texts(tok: jeton.Tokenizer) -> None:
     with pytest.raises(jeton.ConfigError, match=r"\[text\]"):
         tok.encode_batch("one text")
     assert len(tok.encode_batch([])) == 0
@@ -285,7 +285,7 @@ def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
     assert caught.value.position == len(text)
 
 
-def test_arrays_are_those_with_options(tok: jeton.Tokenizer) -> None:
+def test_encode_array_equals_encode(tok: jeton.Tokenizer) -> None:
     method = tok.encode_array
     for text in ("", "the old man", "é中", b"\xff the", "the " * 70_000):
         ids = method(text)
@@ -474,13 +474,13 @@ def test_a_lone_surrogate_in_a_long_text_of_a_batch(tok: jeton.Tokenizer) -> Non
 
 
 @given(st.lists(st.text(st.sampled_from("aé今😀\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff"), min_size=250), max_size=4))
-def test_long_strings_of_a_batch_are_the_same_as_one_by_one(texts: list[str]) -> None:
+def test_long_strings_of_a_batch_equal_single_ones(texts: list[str]) -> None:
     tok = tokenizer("byte cl100k")
     assert [ids.tolist() for ids in tok.encode_batch(texts)] == [tok.encode(text) for text in texts]
     assert [tok.decode(ids) for ids in tok.encode_batch(texts)] == texts
 
 
-def test_what_is_no_text_is_a_type_error(tok: jeton.Tokenizer) -> None:
+def test_encoding_a_wrong_type_is_a_type_error(tok: jeton.Tokenizer) -> None:
     for wrong in (None, 3, ["text"], bytearray(b"x")):
         with pytest.raises(TypeError, match="str or bytes"):
             tok.encode(wrong)  # type: ignore[arg-type]
@@ -526,7 +526,7 @@ def test_a_byte_without_an_entry_is_an_error() -> None:
     assert caught.value.position == 2
 
 
-def test_options_that_mean_nothing_are_refused(tok: jeton.Tokenizer) -> None:
+def test_contradictory_sampling_options_are_refused(tok: jeton.Tokenizer) -> None:
     wrong: list[dict[str, Any]] = [
         {"seed": 1},
         {"alpha": 0.1},
@@ -541,7 +541,7 @@ def test_options_that_mean_nothing_are_refused(tok: jeton.Tokenizer) -> None:
             tok.encode("a", **options)
 
 
-def test_a_pair_without_a_template_is_one_text_after_the_other(tok: jeton.Tokenizer) -> None:
+def test_a_pair_without_a_template_is_two_consecutive_texts(tok: jeton.Tokenizer) -> None:
     encoding = tok.tokenize("ab", "c")
     assert encoding.ids == tok.encode("ab", "c") == tok.encode("ab") + tok.encode("c")
     assert encoding.sequence_ids[-1] == 1
@@ -581,7 +581,7 @@ HOLES = byte_tokenizer((97, 98, 300), special_tokens={"<|end|>": 310})
     ],
     ids=lambda value: repr(value) if isinstance(value, int) else type(value).__name__,
 )
-def test_an_id_that_is_none_is_named_with_its_position(ids: Any, id: int) -> None:
+def test_an_unknown_id_is_named_with_its_position(ids: Any, id: int) -> None:
     with pytest.raises(jeton.UnknownTokenError, match=f"id {id} at position 2") as caught:
         HOLES.decode(ids)
     assert (caught.value.id, caught.value.position) == (id, 2)
@@ -597,12 +597,12 @@ def test_ids_of_any_integer_type(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[97.5], ["a"], [None], 97, [[97]], np.array([[97]]), np.array([97.0])], ids=repr)
-def test_what_is_no_sequence_of_ids_is_a_type_error(wrong: Any) -> None:
+def test_decoding_a_wrong_type_is_a_type_error(wrong: Any) -> None:
     with pytest.raises(TypeError):
         HOLES.decode(wrong)
 
 
-def test_bytes_that_are_no_text_when_decoded() -> None:
+def test_decoded_bytes_that_are_not_utf8_follow_invalid_utf8() -> None:
     ids = [97, 0xE5, 0xB0]
     assert HOLES.decode(ids) == "a\ufffd"
     assert HOLES.decode(ids, invalid_utf8="ignore") == "a"
@@ -684,7 +684,7 @@ def test_entries_that_contradict_each_other_are_refused() -> None:
             make(vocab, merges, special_tokens=special)
 
 
-def test_ids_that_fit_no_machine_integer_are_refused() -> None:
+def test_ids_outside_of_32_bits_are_refused() -> None:
     for id in (-1, 2**32, 2**64):
         with pytest.raises((jeton.ConfigError, OverflowError)):
             jeton.Tokenizer.from_merges({id: b"a"}, [])
@@ -716,7 +716,7 @@ def test_a_regex_that_backtracks_ends_in_an_error() -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"(?<!x)(?:a|aa)+(?=c)", r"[^\n]*\n", r"(?:a*?)*?b", r"(\w+\s?)*;"])
-def test_failures_are_remembered_so_that_everyday_patterns_end(pattern: str) -> None:
+def test_backtracking_patterns_end_within_seconds(pattern: str) -> None:
     text = "a" * 20_000 + "!"
     tok = byte_tokenizer(pattern=pattern)
     began = time.perf_counter()
@@ -740,7 +740,7 @@ def test_pickling_keeps_everything(kind: str) -> None:
         assert back.to_bytes() == tok.to_bytes()
 
 
-def test_a_tokenizer_is_its_own_copy(kind: str) -> None:
+def test_copying_a_tokenizer_returns_it(kind: str) -> None:
     tok = tokenizer(kind)
     assert copy.copy(tok) is copy.deepcopy(tok) is tok
     assert copy.deepcopy({"a": [tok]})["a"][0] is tok
@@ -838,7 +838,7 @@ def _fields(definition: Definition) -> dict[str, Any]:
     return {name: getattr(definition, name) for name in Definition.__dataclass_fields__}
 
 
-def test_equality_is_by_content_and_options(tok: jeton.Tokenizer) -> None:
+def test_equality_compares_content_and_options(tok: jeton.Tokenizer) -> None:
     assert tok == jeton.Tokenizer.from_bytes(tok.to_bytes())
     assert tok != tok.with_options(special="all")
     assert tok != tokenizer("byte gpt4")
@@ -846,14 +846,14 @@ def test_equality_is_by_content_and_options(tok: jeton.Tokenizer) -> None:
     assert len({tok, jeton.Tokenizer.from_bytes(tok.to_bytes()), tok.with_options(special="all")}) == 2
 
 
-def test_it_says_what_it_is(kind: str) -> None:
+def test_repr_names_model_and_size(kind: str) -> None:
     shown = repr(tokenizer(kind))
     assert ("byte-level BPE" in shown) == (kind in BYTE_KINDS)
     assert "BPE" in shown
     assert str(len(tokenizer(kind))) in shown
 
 
-def test_it_cannot_be_changed(tok: jeton.Tokenizer) -> None:
+def test_a_tokenizer_is_immutable(tok: jeton.Tokenizer) -> None:
     before = tok.fingerprint
     with pytest.raises(TypeError):
         tok.special_tokens["<|new|>"] = 1  # type: ignore[index]
@@ -868,7 +868,7 @@ def test_it_cannot_be_changed(tok: jeton.Tokenizer) -> None:
     assert tok.fingerprint == before
 
 
-def test_it_has_a_length_and_members(kind: str) -> None:
+def test_length_and_membership(kind: str) -> None:
     tok = tokenizer(kind)
     assert len(tok) == len(tok.vocab)
     for id in tok.vocab:
@@ -991,7 +991,7 @@ def test_entries_of_other_models_keep_their_ids(name: str) -> None:
     assert jeton.Tokenizer.from_bytes(made.to_bytes()) == made
 
 
-def test_wrong_tokens_to_add() -> None:
+def test_adding_invalid_tokens_is_refused() -> None:
     with pytest.raises(jeton.ConfigError, match=r"\['<a>'\]"):
         HOLES.add_tokens("<a>")
     with pytest.raises(jeton.ConfigError):

@@ -145,7 +145,7 @@ def test_another_size_learns_from_the_start(
     assert vocabulary(train(corpus, checkpoint=tmp_path)) == plain
 
 
-def test_pieces_of_something_else_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     train(lines(300), 300, checkpoint=tmp_path)
     with pytest.raises(ConfigError, match=r"was made with|were learned with"):
@@ -158,7 +158,7 @@ def test_pieces_of_something_else_are_refused_by_name(tmp_path: Path, monkeypatc
             train(lines(300), 300, checkpoint=tmp_path)
 
 
-def test_pieces_that_no_training_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_pieces_in_a_checkpoint_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with the right checksum and wrong pieces: an error, or a vocabulary, never a panic."""
     monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     train(lines(200), 300, checkpoint=tmp_path)

@@ -37,7 +37,7 @@ def vocabulary(tok: jeton.Tokenizer) -> list[tuple[str, float]]:
     return [(tok.id_to_token(id), scores[id]) for id in range(tok.vocab_size)]
 
 
-def test_the_tokenizer_that_comes_out() -> None:
+def test_the_trained_tokenizer_has_roles_and_sorted_scores() -> None:
     tok = train(lines(), 400, preset="unigram")
     assert tok.vocab_size == 400
     assert [tok.id_to_token(id) for id in range(3)] == ["<unk>", "<s>", "</s>"]
@@ -111,7 +111,7 @@ def test_rare_characters_are_unknown() -> None:
     assert "Ω" in dict(vocabulary(train(documents, 40, preset=SentencePieceUnigram(required_chars="Ω", **IDENTITY))))
 
 
-def test_too_small_and_too_large() -> None:
+def test_a_size_too_small_or_too_large_is_refused() -> None:
     with pytest.raises(
         jeton.ConfigError, match=r"vocab_size=10 has no room: \d+ characters and 3 other entries"
     ) as caught:
@@ -134,7 +134,7 @@ def test_too_small_and_too_large() -> None:
         ({"pattern": "gpt2"}, "pattern"),
     ],
 )
-def test_options_that_do_not_go_with_it(options: dict[str, Any], match: str) -> None:
+def test_options_of_other_algorithms_are_refused(options: dict[str, Any], match: str) -> None:
     with pytest.raises(jeton.ConfigError, match=match):
         train(lines(), 300, preset="unigram", **options)
 
@@ -164,6 +164,6 @@ def test_a_corpus_without_text() -> None:
 @pytest.mark.parametrize(
     "word", ["a" * 50_000, "ab" * 25_000, "▁" * 10_000, "今" * 10_000, "1," * 10_000, "\u0301" * 10_000, "\0\x1f▅"]
 )
-def test_hostile_words(word: str) -> None:
+def test_hostile_words_are_trained_on(word: str) -> None:
     tok = train({word: 3, "▁low": 2, "▁lower": 1}, 40, preset=SentencePieceUnigram(**IDENTITY))
     assert tok.encode("lower")
