@@ -110,17 +110,17 @@ def ours(text: str) -> tuple[list[str], list[str], int]:
 
 
 @pytest.mark.parametrize("text", [*TRICKY, CORPUS])
-def test_tricky_texts(text: str) -> None:
+def test_words_of_tricky_texts_equal_uax_29(text: str) -> None:
     assert ours(text) == expected(text)
 
 
 @given(st.text(SPACED, max_size=30).filter(lambda text: not JOINED.search(text)))
-def test_the_default_rules(text: str) -> None:
+def test_words_of_random_texts_equal_uax_29(text: str) -> None:
     assert ours(text) == expected(text)
 
 
 @given(st.text(SPACED + LONE_UNSPACED, max_size=30).filter(lambda text: not JOINED.search(text)))
-def test_among_scripts_without_spaces(text: str) -> None:
+def test_words_beside_scripts_without_spaces_equal_uax_29(text: str) -> None:
     assert ours(text) == expected(text)
 
 
