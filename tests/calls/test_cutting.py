@@ -202,7 +202,7 @@ def check_growth(tok: jeton.Tokenizer, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_to_trying_every_position(kind: str) -> None:
+def test_chunks_and_truncation_equal_trying_every_position(kind: str) -> None:
     rng = random.Random(kind)
     for _ in range(amount(150, default=12)):
         check(tokenizer(kind), rng)
@@ -219,7 +219,7 @@ def test_a_last_chunk_of_unigram_is_counted_as_a_whole(language: str, data: Path
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_equal_for_real_vocabularies(name: str, data: Path) -> None:
+def test_chunks_of_published_vocabularies_equal_trying_every_position(name: str, data: Path) -> None:
     rng = random.Random(name)
     for _ in range(amount(150, default=12)):
         check(real(data, name), rng)
@@ -312,7 +312,7 @@ def without_bytes(kind: str, missing: set[int]) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("kind", ["byte none", "byte gpt2", "byte o200k"])
-def test_the_longest_part_without_the_bytes_that_no_text_contains(kind: str) -> None:
+def test_truncation_by_a_vocabulary_without_bytes_that_utf8_never_uses(kind: str) -> None:
     tok = without_bytes(kind, NEVER_IN_TEXT)
     assert len(tok) == len(tokenizer(kind)) - len(NEVER_IN_TEXT) - len(tokenizer(kind).added_tokens)
     rng = random.Random(kind)
@@ -377,7 +377,7 @@ def test_chunks_of_several_blocks(overlap: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKD"])
-def test_the_longest_part_after_a_normalization_form(form: str) -> None:
+def test_truncation_under_a_normalization_form(form: str) -> None:
     """Of text that the form leaves unchanged. Else the parts are within the limit, and join to the text."""
     source = json.loads(tokenizer("byte gpt2").to_bytes())
     del source["model"]["jeton"]
@@ -411,7 +411,7 @@ def test_runs_take_linear_time(run: str, side: Literal["left", "middle"]) -> Non
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+", None])
-def test_the_highest_limit(pattern: str | None) -> None:
+def test_the_highest_limit_leaves_text_whole(pattern: str | None) -> None:
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], pattern=pattern)
     text = "ab cd " * 500
     assert tok.count_up_to(text, MOST_TOKENS) == len(text)
@@ -420,7 +420,7 @@ def test_the_highest_limit(pattern: str | None) -> None:
     assert len(tok.split(text, MOST_TOKENS)) == 1
 
 
-def test_the_text_itself_if_it_fits() -> None:
+def test_a_text_within_the_limit_is_returned_unchanged() -> None:
     tok = jeton.default()
     for side in ("right", "left", "middle"):
         assert tok.truncate("a few words", 100, side=side) == "a few words"

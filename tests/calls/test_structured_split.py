@@ -82,7 +82,7 @@ def test_chunks_end_at_the_last_of_the_strongest_boundaries(text: str, limit: in
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_model(kind: str) -> None:
+def test_chunks_of_every_model_are_within_the_limit(kind: str) -> None:
     tok, rng = tokenizer(kind), random.Random(kind)
     for _ in range(amount(60, default=4)):
         text = "".join(rng.choice(("the old ", "today", *LINES)) + "\n" for _ in range(rng.randrange(40)))
@@ -95,7 +95,7 @@ def test_every_model(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("at", "files"), STRUCTURED, ids=lambda each: each if isinstance(each, str) else "")
-def test_real_files(at: str, files: list[Path]) -> None:
+def test_chunks_of_real_files_are_within_the_limit(at: str, files: list[Path]) -> None:
     tok = jeton.default()
     for path in files[:: amount(1, default=len(files) // 3)]:
         text = read(path)
@@ -104,7 +104,7 @@ def test_real_files(at: str, files: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("limit", [60, 250])
-def test_fences_that_fit_are_whole(limit: int) -> None:
+def test_a_fenced_block_within_the_limit_stays_whole(limit: int) -> None:
     tok = jeton.default()
     num_whole = 0
     for path in PAGES[:: amount(1, default=6)]:
@@ -142,7 +142,7 @@ def test_front_matter_is_one_block() -> None:
 
 
 @pytest.mark.parametrize("limit", [300, 900])
-def test_definitions_that_fit_are_whole(limit: int) -> None:
+def test_a_definition_within_the_limit_stays_whole(limit: int) -> None:
     """Python's own parser finds the definitions. A chunk never begins inside of one at the top level that fits."""
     tok = jeton.default()
     num_whole = 0
@@ -162,7 +162,7 @@ def test_definitions_that_fit_are_whole(limit: int) -> None:
     assert num_whole > 10
 
 
-def test_code_with_braces() -> None:
+def test_code_with_braces_is_split_between_definitions() -> None:
     text = "\n".join(
         (
             *("namespace a {", "", "// First.", "int f(int x)", "{", '    if (x) { return "}"; }', "    else {"),
@@ -185,7 +185,7 @@ def test_code_with_braces() -> None:
     assert starts == ["// First.", "#[test]", "/* A"]
 
 
-def test_not_even_a_line_fits() -> None:
+def test_a_line_over_the_limit_is_split_inside() -> None:
     text = "One two three. Four five six. Seven\n"
     assert [chunk.text for chunk in BYTES.split(text, 16, at="paragraph")] == [
         "One two three. ",
@@ -215,7 +215,7 @@ def test_special_tokens_and_templates() -> None:
         tok.split("a\n\n<|end|>", 4, at="paragraph", special="raise")
 
 
-def test_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_markdown_parser_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "markdown_it", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'jeton\[markdown\]'"):
         BYTES.split("a b", 2, at="markdown")
