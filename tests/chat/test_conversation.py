@@ -59,7 +59,7 @@ def decoded(found: list[int] | None) -> str | None:
 
 
 @pytest.mark.parametrize("part", range(18))
-def test_random_conversations(part: int, data: Path) -> None:
+def test_random_conversations_equal_whole_chats(part: int, data: Path) -> None:
     """500 conversations with each published template, one in the default selection."""
     paths = sorted((data / "templates").glob("*.jinja"))[part::18]
     if not paths:
@@ -149,7 +149,7 @@ def test_a_stop_token_of_the_next_turn_is_not_doubled() -> None:
         assert tok.decode(conv.add(user("bye")) or []) == added
 
 
-def test_another_stop_token_than_the_templates() -> None:
+def test_a_foreign_stop_token_is_refused_or_kept_on_request() -> None:
     conv = start(TWO_STOPS)
     conv.add_sampled(ids("ok</s>"))
     assert conv.add(user("bye")) is None
@@ -161,14 +161,14 @@ def test_another_stop_token_than_the_templates() -> None:
     assert decoded(conv.add(user("bye"))) == "<|im_start|>user<|user|>bye<|im_end|><|im_start|>assistant<|user|>"
 
 
-def test_a_stop_token_that_the_reply_spells_is_not_one() -> None:
+def test_a_stop_token_spelled_as_text_does_not_end_the_reply() -> None:
     conv = start()
     conv.add_sampled(TOK.encode("ok<|im_end|>", special="none"))
     assert decoded(conv.add(user("bye"))) == "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"
     assert decoded(conv.ids).count("<|im_end|><|im_end|>\n") == 1  # type: ignore[union-attr]
 
 
-def test_a_token_at_the_end_that_is_no_stop_token() -> None:
+def test_an_added_token_at_the_end_is_not_a_stop_token() -> None:
     tok = TOK.add_tokens([jeton.AddedToken("</think>", special=False)])
     conv = tok.conversation(user("hi"), template="chatml")
     conv.add_sampled(tok.encode("<think>hm</think>"))  # cut there
@@ -195,7 +195,7 @@ def test_a_token_at_the_end_that_is_no_stop_token() -> None:
     ],
 )
 @pytest.mark.parametrize("template", ["chatml", "llama3"])  # the second strips replies
-def test_ids_that_are_not_those_of_their_text(sampled: list[int], template: str) -> None:
+def test_non_canonical_sampled_ids_are_kept(sampled: list[int], template: str) -> None:
     tok = TOK.add_tokens(list(jeton.chat.PRESETS[template].tokens))
     if template == "llama3":
         sampled = [tok.special_tokens["<|eot_id|>"] if id == tok.special_tokens["<|im_end|>"] else id for id in sampled]
@@ -207,14 +207,14 @@ def test_ids_that_are_not_those_of_their_text(sampled: list[int], template: str)
     assert [id for id, is_sampled in zip(conv.ids, conv.mask, strict=True) if is_sampled] == sampled
 
 
-def test_ids_as_an_array() -> None:
+def test_sampled_ids_may_be_an_array() -> None:
     np = pytest.importorskip("numpy")
     conv = start()
     conv.add_sampled(np.array(ids("ok<|im_end|>"), np.int64))
     assert conv.ids[-len(ids("ok<|im_end|>\n")) :] == ids("ok<|im_end|>\n")
 
 
-def test_spans() -> None:
+def test_spans_name_the_source_of_ids() -> None:
     conv = start()
     conv.add_sampled(ids("ok<|im_end|>"))
     conv.add([*user("bye"), *user("now")])
@@ -232,7 +232,7 @@ def test_spans() -> None:
 # ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_reasoning_that_the_next_turn_drops() -> None:
+def test_a_template_that_drops_reasoning_is_refused() -> None:
     sampled = ids("<think>hm</think>ok<|im_end|>")
     conv = start(THINKING)
     conv.add_sampled(sampled)
@@ -252,7 +252,7 @@ def test_reasoning_that_the_next_turn_drops() -> None:
     assert "becomes 'ok<|im_end|>" in conv.refusal
 
 
-def test_keeping_reasoning() -> None:
+def test_keep_sampled_keeps_reasoning() -> None:
     conv = start(THINKING, keep_sampled=True)
     for turn in range(3):
         conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
@@ -260,7 +260,7 @@ def test_keeping_reasoning() -> None:
     assert decoded(conv.ids).count("<think>") == 3  # type: ignore[union-attr]
 
 
-def test_other_reasons() -> None:
+def test_refusals_name_moved_tools_rewritten_messages_and_template_errors() -> None:
     moved = "{% for m in messages %}{% if loop.last %}{{ '<|user|>' + tools[0].name }}{% endif %}{{ '<|im_start|>' + m.content + '<|im_end|>' }}{% endfor %}"
     conv = start(moved, tools=[{"name": "weather"}])
     conv.add_sampled(ids("ok<|im_end|>"))
@@ -282,7 +282,7 @@ def test_other_reasons() -> None:
     assert conv.refusal == "the chat template refuses in line 1: three"
 
 
-def test_a_message_of_the_caller() -> None:
+def test_a_message_given_with_sampled_ids_is_compared_with_them() -> None:
     tool_calls = [{"function": {"name": "weather", "arguments": {"city": "x"}}}]
     message = {"content": "", "tool_calls": tool_calls}
     result = [{"role": "tool", "content": "rain"}]
@@ -300,7 +300,7 @@ def test_a_message_of_the_caller() -> None:
     assert conv.refusal.startswith("the template rewrites the sampled text of message 1: 'well: <tool_call>")
 
 
-def test_a_part_of_the_content_that_is_dropped() -> None:
+def test_a_template_that_drops_content_is_refused() -> None:
     template = "{% for m in messages %}{{ '<|im_start|>' + (m.content if m.content is string else m.content[0].text) + '<|im_end|>' }}{% endfor %}"
     template += "{% if add_generation_prompt %}{{ '<|im_start|>' }}{% endif %}"
     for texts, refusal in (
@@ -356,7 +356,7 @@ def test_a_turn_renders_and_encodes_a_bounded_part(template: str, monkeypatch: p
     assert [span.message for span in conv.spans if span.source == "sampled"] == list(range(1, 200, 2))
 
 
-def test_a_change_beyond_the_rendered_part_is_found() -> None:
+def test_a_change_outside_of_the_rendered_part_is_found_later() -> None:
     forgetful = THINKING.replace(
         "{%- set content = m.content | trim %}",
         "{%- set content = m.content if loop.index0 + 100 > messages|length else '' %}",
@@ -369,7 +369,7 @@ def test_a_change_beyond_the_rendered_part_is_found() -> None:
     assert conv.prove() is (len(conv.messages) < 101)
 
 
-def test_a_template_that_permits_no_part() -> None:
+def test_a_template_with_message_numbers_is_rendered_whole() -> None:
     numbered = "{% for m in messages %}{{ '<|im_start|>' ~ loop.index ~ m.content + '<|im_end|>' }}{% endfor %}"
     numbered += "{% if add_generation_prompt %}{{ '<|im_start|>' ~ (messages|length + 1) }}{% endif %}"
     conv = start(numbered)
@@ -396,7 +396,7 @@ def test_branches_are_independent() -> None:
     assert decoded(branches[1].add(user("end"))) == "<|im_start|>user\nend<|im_end|>\n<|im_start|>assistant\n"
 
 
-def test_pickling() -> None:
+def test_a_pickled_conversation_continues() -> None:
     conv = start(THINKING)
     conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
     again = pickle.loads(pickle.dumps(conv))
@@ -404,7 +404,7 @@ def test_pickling() -> None:
     assert again.add([{"role": "tool", "content": "x"}]) == conv.add([{"role": "tool", "content": "x"}])
 
 
-def test_messages_are_copies() -> None:
+def test_changes_of_the_callers_messages_do_not_reach_the_conversation() -> None:
     messages = user("hi")
     conv = TOK.conversation(messages, template="chatml")
     messages[0]["content"] = "changed"
@@ -413,7 +413,7 @@ def test_messages_are_copies() -> None:
     assert conv.add(user("bye")) is not None
 
 
-def test_wrong_calls() -> None:
+def test_wrong_calls_are_refused() -> None:
     conv = start()
     with pytest.raises(ConfigError, match=r"waits for a sampled turn; call add_sampled\(ids\) before add"):
         conv.add(user("bye"))
@@ -467,7 +467,7 @@ def test_special_tokens_in_messages() -> None:
     "name", ["phi-3-mini.tokenizer.json", "mistral-v1.model", "roberta-base.tokenizer.json", "spm-ja.model"]
 )
 @pytest.mark.parametrize("template", ["chatml", "llama3", "mistral", "gemma"])
-def test_ids_of_published_vocabularies_are_those_of_the_whole(data: Path, name: str, template: str) -> None:
+def test_ids_with_published_vocabularies_equal_those_of_the_whole_chat(data: Path, name: str, template: str) -> None:
     """Whatever a vocabulary does at the start of a text, the ids after a reply are those that the whole chat has."""
     special = jeton.chat.PRESETS[template].tokens
     tok = jeton.load(data / "vocabs" / name).add_tokens(list(special))

@@ -203,7 +203,7 @@ def test_planted_causes_are_named_with_published_templates(data: Path) -> None:
     assert counts["named"] > 500
 
 
-def test_history_that_is_written_otherwise() -> None:
+def test_reasoning_dropped_from_history_is_named() -> None:
     asked = [{"role": "user", "content": "weather?"}]
     thought = {"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": [call("f", city="x")]}
     asked += [thought, {"role": "tool", "content": "rain"}]
@@ -238,7 +238,7 @@ def test_a_spelled_special_token() -> None:
     assert jeton.chat_diff(TOK, one, two, special="all").kind == "same"
 
 
-def test_dates_and_variables() -> None:
+def test_different_dates_and_variables_are_named() -> None:
     template = "{{ strftime_now('%Y-%m-%d') }} {{ style }} {{ messages[0].content }}"
     messages = [{"role": "user", "content": "hi"}]
     dates = (datetime(2026, 11, 26), datetime(2026, 11, 27))
@@ -306,7 +306,7 @@ def test_requests_of_anthropic_and_of_openai_are_compared() -> None:
 
 
 @pytest.mark.parametrize("template", [LLAMA3, MISTRAL], ids=["llama3", "mistral"])
-def test_other_templates(template: str) -> None:
+def test_changed_tools_are_named_with_other_templates(template: str) -> None:
     """A template that writes tools after the first messages, or with the last one."""
     request = changed(lambda request: request["messages"].__delitem__(0))
     other = deepcopy(request)
@@ -316,7 +316,7 @@ def test_other_templates(template: str) -> None:
     assert "tool 2 (get_weather): function.description" in found.cause
 
 
-def test_arguments_as_text_where_a_template_needs_it() -> None:
+def test_arguments_given_to_the_template_as_text_are_compared() -> None:
     template = "{% for m in messages %}{% for c in m.tool_calls or [] %}{{ '<' + c.function.arguments + '>' }}{% endfor %}{% endfor %}"
     one, two = (
         [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [call("f", n=number)]}]
@@ -362,7 +362,7 @@ def test_long_conversations_take_few_renderings(monkeypatch: pytest.MonkeyPatch)
     assert calls <= 6
 
 
-def test_values() -> None:
+def test_differences_of_values_are_described() -> None:
     assert difference_of_values({"a": 1}, {"b": 1}) == "a: only in A"
     assert difference_of_values({"a": 1}, {"a": 1, "b": 1}) == "b: only in B"
     assert difference_of_values({"a": 1, "b": 2}, {"b": 3, "a": 1}) == "other key order, and other values"

@@ -127,7 +127,7 @@ def marked(messages: Any, **options: Any) -> str:
     return "".join(parts) + ("]" if before else "")
 
 
-def test_mask() -> None:
+def test_the_mask_covers_generated_ids() -> None:
     """What the model generates: from the prompt to the id that stops it."""
     messages = [user("a"), reply("hm", "analysis"), CALL, RESULT, reply("ho", "analysis"), reply("b")]
     assert marked(messages, training=True, keep_analysis=True) == (
@@ -169,7 +169,7 @@ SCHEMAS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "expected"), SCHEMAS)
-def test_schemas(schema: Any, expected: str) -> None:
+def test_schemas_are_written_as_typescript(schema: Any, expected: str) -> None:
     tool = {"name": "f", "description": "", "parameters": schema}
     text = tools_section([{"name": "n", "tools": [tool]}])
     assert text == f"# Tools\n\n## n\n\nnamespace n {{\n\ntype f = ({expected}) => any;\n\n}} // namespace n"
@@ -259,13 +259,13 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "role", "messages"), PARSED)
-def test_parse(text: str, role: Any, messages: Any) -> None:
+def test_ids_parse_into_messages(text: str, role: Any, messages: Any) -> None:
     assert HARMONY.parse(ids_of(text), role=role) == messages
     assert HARMONY.parse(np.array(ids_of(text), np.uint32), role=role) == messages
 
 
 @pytest.mark.parametrize(("text", "role", "message"), BROKEN)
-def test_parse_refuses(text: str, role: Any, message: str) -> None:
+def test_malformed_ids_are_refused(text: str, role: Any, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         HARMONY.parse(ids_of(text), role=role)
     assert caught.value.format == "harmony"
@@ -279,7 +279,7 @@ def test_a_header_without_content() -> None:
     assert HARMONY.parse(ids, strict=False) == [{"role": "assistant", "content": "some text", "channel": "final"}]
 
 
-def test_streaming() -> None:
+def test_streamed_text_is_whole_characters() -> None:
     """Characters come as soon as they are whole; broken bytes are replaced."""
     parser = HARMONY.parser()
     assert [parser.push(id) for id in ids_of("<|channel|>final<|message|>")] == [""] * 7
@@ -291,7 +291,7 @@ def test_streaming() -> None:
     assert parser.current is None
 
 
-def test_round_trip() -> None:
+def test_rendered_messages_parse_back() -> None:
     """Messages of one text come back."""
     rng = random.Random(1)
     seen = 0
@@ -336,7 +336,7 @@ def cases(number: int) -> list[tuple[int, list[dict[str, Any]], dict[str, Any]]]
     return made
 
 
-def test_recorded_ids(data: Path) -> None:
+def test_ids_equal_recorded_ones(data: Path) -> None:
     """Ids of openai-harmony 0.0.8, recorded: of generated conversations, and of the example of its documentation."""
     harmony = o200k(data)
     sampled = [200005, 17196, 200008, 17, 659, 220, 17, 314, 220, 19, 13, 200002]

@@ -65,7 +65,7 @@ def test_matches_are_the_special_tokens_of_the_encoding(text: str) -> None:
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
-def test_matches_with_flags(flags: dict[str, bool], kind: str) -> None:
+def test_matches_of_tokens_with_flags_equal_the_encoding(flags: dict[str, bool], kind: str) -> None:
     tokens = [AddedToken("<x>", **flags), AddedToken("x>", special=False), AddedToken("b<", **flags)]
     tok = tokenizer(kind).add_tokens(tokens)
     for text in ("a <x>  b", "<x><x> x>天<x>x>", "b<x>", " <x> é <x>\n", "<a><x><a>b", "", "plain"):
@@ -96,7 +96,7 @@ def test_a_matcher_without_special_tokens() -> None:
 
 @pytest.mark.parametrize("special", ["none", "all", {"<|im_end|>"}])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
+def test_ids_equal_those_of_the_spans(name: str, special: Any) -> None:
     for messages in CONVERSATIONS.values():
         spelled = [{**message, "content": "a<|im_end|> b<s>"} for message in messages]
         for conversation in (messages, spelled):
@@ -113,7 +113,7 @@ def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
         "".join
     )
 )
-def test_turns_and_mask_by_hand(text: str) -> None:
+def test_turns_and_mask_of_a_hand_checked_chat(text: str) -> None:
     """Each id is in the turn of the character that it begins in, and generated if it overlaps a marked run."""
     marked = "{% for m in messages %}{{ '<|im_start|>' }}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
     chat = TOK.chat([*user(text), *user("é" + text)], template=marked)
@@ -139,7 +139,7 @@ def test_turns_and_mask_by_hand(text: str) -> None:
     "flags", [{}, {"lstrip": True, "rstrip": True}, {"single_word": True}, {"normalized": True}], ids=str
 )
 @pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
-def test_the_call_for_most_chats_gives_the_ids_of_the_segments(kind: str, flags: dict[str, bool]) -> None:
+def test_fast_path_ids_equal_those_of_the_segments(kind: str, flags: dict[str, bool]) -> None:
     """`encode_chat` refuses each chat that the code for all chats encodes differently."""
     tok = tokenizer(kind).add_tokens([AddedToken("<x>", **flags), "<unk>"])
     texts = ["hi", "", "天<x>é", " <x> ", "<", "a<|im_end|>", "x>", "\n", "e\u0301 <unk>", "<a", ">b<a>"]
@@ -185,7 +185,7 @@ def outcome(tok: jeton.Tokenizer, messages: Any, template: str, special: Any) ->
         return str(error)
 
 
-def test_runs_that_are_none() -> None:
+def test_invalid_runs_are_refused() -> None:
     for runs in ([1], [(1, 2)], [(1, ("message",)), ("a", ("message",))], [(1, (2,))], [(-1, ("template",))]):
         with pytest.raises((TypeError, OverflowError)):
             TOK._core.encode_chat("hi", runs, None)  # type: ignore[arg-type]
@@ -252,7 +252,7 @@ def test_ids_take_about_as_long_as_encoding() -> None:
     assert fastest(lambda: TOK.chat(messages, template="chatml")) - rendering < 4 * encoding
 
 
-def test_text_alone() -> None:
+def test_tokenize_false_returns_text() -> None:
     text = TOK.chat(user("a<|im_end|>"), template="chatml", tokenize=False)
     assert text == TOK.chat(user("a<|im_end|>"), template="chatml").text
     assert type(text) is str
@@ -260,7 +260,7 @@ def test_text_alone() -> None:
         TOK.chat(user("a"), template="chatml", tokenize="no")  # type: ignore[call-overload]
 
 
-def test_a_batch() -> None:
+def test_a_batch_of_chats_equals_single_chats() -> None:
     batch = [user("one"), [*user("two"), {"role": "assistant", "content": "three"}]]
     chats = TOK.chat(batch, template="chatml", add_generation_prompt=True)
     assert [chat.ids for chat in chats] == [

@@ -160,7 +160,7 @@ def test_markers_of_published_templates(data: Path) -> None:
 
 
 @pytest.mark.slow(reason="350 conversations; the default selection has the marked templates of the large data")
-def test_markers_of_trl() -> None:
+def test_masks_equal_the_markers_of_trl() -> None:
     folder = Path(os.environ.get("JETON_TRL_TEMPLATES", ""))
     paths = list(compare_masks.marked_templates([folder])) if folder.name else []
     if not paths:
@@ -198,7 +198,7 @@ def test_markers_and_renderings_agree() -> None:
         assert chat.mask == chat.reply_mask()
 
 
-def test_differences_have_reasons() -> None:
+def test_mask_differences_have_reasons() -> None:
     wide = MARKED.replace("    {{- '\\n' -}}", "{% generation %}{{ '\\n' }}{% endgeneration %}")
     found = TOK.chat(TURNS[:2], template=wide).mask_differences()
     assert [(one.text, one.is_marked, one.reason) for one in found] == [
@@ -221,7 +221,7 @@ def test_differences_have_reasons() -> None:
         TOK.chat(TURNS, template="chatml").reply_mask(source="markers")
 
 
-def test_options() -> None:
+def test_options_of_reply_mask() -> None:
     chat = TOK.chat(REASONED, template=TEMPLATES["chatml with tools"])
     assert said(chat) == ["uno<|im_end|>", "<think>\nso\n</think>\n\ndos<|im_end|>"]
     assert said(chat, turns="last") == ["<think>\nso\n</think>\n\ndos<|im_end|>"]
@@ -274,7 +274,7 @@ def test_where_a_turn_has_its_stop_token() -> None:
     assert said(TOK.chat(TURNS, template=written), stop=False) == ["uno ", "dos "]
 
 
-def test_a_header_that_the_prompt_has() -> None:
+def test_a_header_in_the_prompt_is_not_part_of_the_reply() -> None:
     """Prompts with more text than earlier turns, of another mode, and with text between."""
     base = "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}HEAD{% endif %}{{ m.content }}<|end|>{% endfor %}"
     for head, prompt, expected in [
@@ -312,7 +312,7 @@ def test_consecutive_and_empty_messages() -> None:
     assert TOK.chat(TURNS[:1], template="chatml").mask == [False] * len(TOK.chat(TURNS[:1], template="chatml").ids)
 
 
-def test_a_copy_after_the_turn_is_not_the_models() -> None:
+def test_copied_text_after_a_turn_is_not_part_of_a_reply() -> None:
     source = (
         "{% for m in messages %}<|start|>{% if m.role == 'tool' %}{{ last.name }} {% endif %}{{ m.role }}<|message|>"
         "{% for c in m.tool_calls or [] %}{% set last.name = c.function.name %}{{ c.function.name }}{% endfor %}"
@@ -328,7 +328,7 @@ def test_a_copy_after_the_turn_is_not_the_models() -> None:
     ]
 
 
-def test_refusals_say_why() -> None:
+def test_refusals_name_the_reason() -> None:
     def refused(match: str, source: str, messages: Messages = TURNS) -> None:
         with pytest.raises(ChatTemplateError, match=match):
             _ = TOK.chat(messages, template=source).mask
@@ -377,7 +377,7 @@ def test_a_stop_token_that_strips_white_space() -> None:
     ) == 2
 
 
-def test_a_mask_is_of_the_messages_when_they_were_rendered() -> None:
+def test_later_changes_of_messages_do_not_change_the_mask() -> None:
     messages = [dict(one) for one in TURNS]
     chat = TOK.chat(messages, template="chatml")
     copy = pickle.loads(pickle.dumps(chat))
@@ -386,7 +386,7 @@ def test_a_mask_is_of_the_messages_when_they_were_rendered() -> None:
     assert said(chat) == said(copy) == ["uno<|im_end|>", "dos<|im_end|>"]
 
 
-def test_renderings_grow_with_the_variety_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_renderings_grows_with_the_kinds_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     from jeton.chat import replies
 
     numbers = []
@@ -407,7 +407,7 @@ def test_renderings_grow_with_the_variety_of_turns(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_only_what_assistants_say(name: str) -> None:
+def test_replies_contain_assistant_text_only(name: str) -> None:
     """Whatever a template does: no text of another message, and each reply once, or a refusal."""
     for messages in (TURNS, TOOL, REASONED, [{"role": "system", "content": "sys"}, *TURNS]):
         try:
@@ -426,7 +426,7 @@ def test_only_what_assistants_say(name: str) -> None:
             assert all(any(low <= start and end <= high for low, high in one.spans) for start, end in one.stops)
 
 
-def test_subtraction() -> None:
+def test_spans_are_subtracted() -> None:
     assert without([(0, 5)], []) == [(0, 5)]
     assert without([(0, 5)], [(0, 5)]) == []
     assert without([(0, 3), (4, 9)], [(1, 2), (3, 5), (8, 20)]) == [(0, 1), (2, 3), (5, 8)]

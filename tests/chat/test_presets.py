@@ -232,7 +232,7 @@ def tools(rng: random.Random) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.preset)
-def test_presets_print_what_published_templates_print(one: Published) -> None:
+def test_presets_render_as_published_templates(one: Published) -> None:
     """Random conversations, each without and with the generation prompt: the same text and ids, or a refusal."""
     source, tok, rng = published(one.file), tokenizer(one.preset), random.Random(1)
     equal = 0
