@@ -29,7 +29,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
+def test_the_tour_trains_and_encodes(run: Run, library: Path, tmp_path: Path) -> None:
     result = run("demo", "-o", tmp_path / "out", "--progress", "none")
     assert result.code == 0, result.err
     assert "Python source" in result.text

@@ -181,7 +181,7 @@ def _as_pattern(template: str) -> str:
         ({"JETON_LANG": "../../zh"}, "en"),
     ],
 )
-def test_the_environment_chooses(environ: dict[str, str], language: str) -> None:
+def test_the_environment_chooses_the_language(environ: dict[str, str], language: str) -> None:
     assert chosen_language(environ) == language
 
 
@@ -279,7 +279,7 @@ def test_english_help_is_that_of_click(run: Run, monkeypatch: pytest.MonkeyPatch
         (["measure", "-q", "--csv", "--json", "x"], 2, "错误：--csv 与 --json 不能同用"),
     ],
 )
-def test_errors(run: Run, chinese: None, tmp_path: Path, args: list[str], code: int, line: str) -> None:
+def test_errors_are_chinese(run: Run, chinese: None, tmp_path: Path, args: list[str], code: int, line: str) -> None:
     result = run(*args)
     assert (result.code, result.out) == (code, b"")
     assert result.err.splitlines()[-1] == line
@@ -295,7 +295,7 @@ def test_a_group_without_arguments_prints_its_help(run: Run, chinese: None, grou
     assert text.startswith("用法：jeton")
 
 
-def test_what_is_not_in_the_catalog_stays_english(run: Run, chinese: None) -> None:
+def test_messages_missing_from_the_catalog_stay_english(run: Run, chinese: None) -> None:
     with use_language("zh"):
         assert in_language("something new; pass a folder outside of the corpus") == (
             "something new; 请给出语料以外的目录"
@@ -329,7 +329,7 @@ def test_exceptions_are_english_for_callers(chinese: None) -> None:
     assert not CHINESE.search(str(jeton.default().explain("the")))
 
 
-def test_warnings(run: Run, chinese: None, path: Path, tmp_path: Path) -> None:
+def test_warnings_are_chinese(run: Run, chinese: None, path: Path, tmp_path: Path) -> None:
     file = tmp_path / "text.txt"
     file.write_text("aab")
     result = run("encode", "-t", path, file)
