@@ -124,6 +124,6 @@ def test_each_row_of_the_table_of_sentencepiece(row: list[str], tmp_path: Path) 
             assert eval(their, {**names, "sp": sp}) == expected, (each.__name__, their)
 
 
-def test_the_table_was_read() -> None:
+def test_the_table_of_the_page_has_rows() -> None:
     assert len(SENTENCEPIECE_ROWS) > 6
     assert len(ROWS) > 15

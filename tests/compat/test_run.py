@@ -154,7 +154,7 @@ def test_workers_use_the_drop_in(tmp_path: Path, method: str, is_module: bool) -
     ]
 
 
-def test_several_libraries(tmp_path: Path) -> None:
+def test_several_libraries_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "workers.py").write_text(WORKERS)
     done = run("tiktoken,sentencepiece", "workers.py", "spawn", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "spawn jeton.compat.tiktoken jeton.compat.sentencepiece __mp_main__"
@@ -205,7 +205,7 @@ def test_a_program_runs_as_in_the_interpreter(tmp_path: Path) -> None:
         assert done.stdout == plain.stdout, done.stderr
 
 
-def test_exit_codes(tmp_path: Path) -> None:
+def test_exit_codes_are_those_of_the_program(tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text("import tiktoken, sys; sys.exit(7)")
     assert run("tiktoken", "fails.py", cwd=tmp_path).returncode == 7
     for arguments in (

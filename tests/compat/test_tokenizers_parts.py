@@ -406,7 +406,7 @@ def test_attributes_are_read_and_set_alike(expression: str) -> None:
                 assert repr(own) == repr(other), (name, value)
 
 
-def test_unknown_attributes() -> None:
+def test_unknown_attributes_are_set_or_refused_as_in_the_original() -> None:
     setattr(ours.normalizers.NFC(), "note", 1)  # noqa: B010 - not an attribute of the type
     for part in (ours.models.BPE(), ours.trainers.BpeTrainer()):
         with pytest.raises(AttributeError):
@@ -414,7 +414,7 @@ def test_unknown_attributes() -> None:
 
 
 @pytest.mark.parametrize("expression", [each for each in PARTS if each.endswith("()") and each[0] in "npdqm"])
-def test_signatures(expression: str) -> None:
+def test_signatures_are_equal(expression: str) -> None:
     own, other = (eval(expression.partition("(")[0], dict(names)) for names in (OURS, THEIRS))
     try:
         expected = [(each.name, each.default) for each in inspect.signature(other).parameters.values()][1:]
@@ -496,7 +496,7 @@ def test_a_model_alone_follows_its_options() -> None:
     assert [token.id for token in model.tokenize("ab")] == [2]
 
 
-def test_files_of_models(tmp_path: Path) -> None:
+def test_files_of_models_are_equal(tmp_path: Path) -> None:
     found: list[Any] = []
     for library in (ours, theirs):
         folder = tmp_path / library.__name__
@@ -704,7 +704,7 @@ def test_trainers_learn_alike(trainer: str, model: str, stages: tuple[str | None
     assert list(map(repr, special)) == list(map(repr, trainers[1].special_tokens))
 
 
-def test_unigram_trainer() -> None:
+def test_unigram_trainer_learns_equal_pieces() -> None:
     stages = {"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}}
     for special, unk_id in ((["<s>"], 0), (["<s>", "<u>"], 1)):
         trainer = ours.trainers.UnigramTrainer(
@@ -762,7 +762,7 @@ def test_stages_that_are_objects_of_python() -> None:
     assert json.loads(model.json())["vocab"] == {"b": 0, "a": 1}
 
 
-def test_default_trainers() -> None:
+def test_default_trainers_are_equal() -> None:
     for expression in ("m.Model()", "m.BPE(end_of_word_suffix='x')", "m.WordPiece()", "m.WordLevel()", "m.Unigram()"):
         own, other = both(expression)
         assert repr(own.get_trainer()) == repr(other.get_trainer())
