@@ -109,7 +109,7 @@ def test_a_folder_whose_configuration_changes_is_read_again(tmp_path: Path, name
     assert jeton.load(tmp_path) is not tok
 
 
-def test_both_files_of_a_pair_count(tmp_path: Path) -> None:
+def test_a_change_of_either_file_of_a_pair_is_read(tmp_path: Path) -> None:
     TOK.save(tmp_path, format="merges.txt")
     for asked in ("vocab.json", "merges.txt"):
         tok = jeton.load(tmp_path / asked)
@@ -123,7 +123,7 @@ def test_both_files_of_a_pair_count(tmp_path: Path) -> None:
             tok = changed
 
 
-def test_options_count(tmp_path: Path) -> None:
+def test_options_are_part_of_the_cache_key(tmp_path: Path) -> None:
     path = tmp_path / "t.tiktoken"
     jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, []).save(path, accept_loss=["pattern"])
     toks = [jeton.load(path, pattern=pattern) for pattern in ("gpt2", "o200k", "gpt2", "o200k")]
@@ -138,7 +138,7 @@ def test_options_count(tmp_path: Path) -> None:
         jeton.load(path)
 
 
-def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_evicts_the_oldest_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [tmp_path / f"{at}.json" for at in range(cache.MAX_TOKENIZERS + 1)]
     for path in paths:
         path.write_bytes(TOK.to_bytes())
@@ -198,7 +198,7 @@ def test_threads_share_tokenizers_while_files_change(tmp_path: Path) -> None:
     assert len(cache._entries) <= cache.MAX_TOKENIZERS
 
 
-def test_no_caller_can_change_what_others_load(tmp_path: Path) -> None:
+def test_cached_tokenizers_cannot_be_changed_by_callers(tmp_path: Path) -> None:
     shared = TOK.add_tokens(["<s>"]).with_roles(bos="<s>").with_chat_template("{{ 1 }}")
     shared.save(tmp_path)
     tok: Any = jeton.load(tmp_path)

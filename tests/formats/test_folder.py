@@ -19,7 +19,7 @@ from tests.formats.test_sentencepiece import model
 from tests.material import REFUSED_BY_HF, tokenizer
 
 
-def test_both_files_and_back(kind: str, tmp_path: Path) -> None:
+def test_a_saved_folder_has_both_files_and_loads(kind: str, tmp_path: Path) -> None:
     tok = tokenizer(kind)
     if kind in REFUSED_BY_HF:
         with pytest.raises(jeton.UnsupportedFeatureError):
@@ -35,7 +35,7 @@ def test_both_files_and_back(kind: str, tmp_path: Path) -> None:
     assert config.get("unk_token") == tok.roles.get("unk")
 
 
-def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_an_existing_folder_keeps_its_other_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "tokenizer.json").write_bytes(b"old")
     tok.save(tmp_path)
@@ -44,7 +44,7 @@ def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path, tok: jeton
     assert jeton.load(str(tmp_path)) == tok
 
 
-def test_what_an_earlier_tokenizer_left_is_not_this_ones(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_files_of_an_earlier_tokenizer_are_replaced_or_refused(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "special_tokens_map.json").write_text('{"eos_token": "<|end|>"}')
     tok = tok.add_tokens(["<|end|>"])
     tok.save(tmp_path)
@@ -131,7 +131,7 @@ def test_folders_in_folders_are_made(tmp_path: Path, tok: jeton.Tokenizer) -> No
     ids=["digits", "surrogate in a role", "surrogate in the template", "deep", "list", "truncated"],
 )
 @pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
-def test_a_hostile_configuration(file: str, config: str, tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_hostile_configuration_is_an_error(file: str, config: str, tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / file).write_bytes(tok.to_bytes() if file == "tokenizer.json" else b"[PAD]\n[UNK]\nthe\n")
     (tmp_path / "tokenizer_config.json").write_text(config)
     with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json") as caught:
@@ -139,13 +139,13 @@ def test_a_hostile_configuration(file: str, config: str, tmp_path: Path, tok: je
     assert caught.value.place
 
 
-def test_no_chat_template_is_not_another_one(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_null_chat_template_keeps_that_of_the_tokenizer_file(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "tokenizer.json").write_bytes(tok._with_facts(chat_template="kept").to_bytes())
     (tmp_path / "tokenizer_config.json").write_text('{"chat_template": null}')
     assert jeton.load(tmp_path).definition.chat_template == "kept"
 
 
-def test_a_folder_without_a_tokenizer_says_what_it_holds(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_a_tokenizer_lists_its_files(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(FileNotFoundError, match=r"no tokenizer: none of tokenizer\.json.*config\.json"):
         jeton.load(tmp_path)
@@ -214,7 +214,7 @@ CODE = [
 
 
 @pytest.mark.parametrize("files", CODE)
-def test_a_tokenizer_that_is_code_is_refused_or_told(
+def test_a_tokenizer_with_code_is_refused_or_warned_of(
     files: dict[str, Any], tmp_path: Path, tok: jeton.Tokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, content in files.items():
@@ -319,7 +319,7 @@ def _folder(kind: str, folder: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["vocab.txt", "pair", "tokenizer.json"])
-def test_a_folder_that_is_saved_again_is_the_same_to_transformers(kind: str, tmp_path: Path) -> None:
+def test_a_saved_folder_is_equal_to_transformers(kind: str, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
@@ -343,7 +343,7 @@ def test_a_folder_that_is_saved_again_is_the_same_to_transformers(kind: str, tmp
     assert config["tokenizer_class"] == (own_class if kind == "tokenizer.json" else "PreTrainedTokenizerFast")
 
 
-def test_what_is_not_kept_of_a_configuration(tmp_path: Path) -> None:
+def test_keys_that_are_not_kept_from_a_configuration(tmp_path: Path) -> None:
     _folder("pair", tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
     config |= {"auto_map": {}, "chat_template": "x", "added_tokens_decoder": {}, "cls_token": None}
@@ -358,7 +358,7 @@ def test_what_is_not_kept_of_a_configuration(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "chat_template.jinja").read_text("utf-8") == "x"
 
 
-def test_segment_ids_are_asked_for(tmp_path: Path) -> None:
+def test_segment_ids_are_requested_in_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in BERT))
     jeton.load(tmp_path / "vocab.txt").save(tmp_path / "new")
     config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))

@@ -53,7 +53,7 @@ def test_classes_that_keep_the_ids(
 
 
 @pytest.mark.parametrize("name", ["ReformerTokenizer", "MyOwnTokenizer"])
-def test_a_class_with_a_rule_of_its_own_is_refused(name: str, model: Path, tmp_path: Path) -> None:
+def test_a_class_with_special_behavior_is_refused(name: str, model: Path, tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match=name) as caught:
         jeton.load(in_folder(tmp_path, model, tokenizer_class=name))
     assert caught.value.feature == "tokenizer_class"
@@ -121,7 +121,7 @@ def test_pegasus_with_other_tokens_is_refused(option: dict[str, Any], model: Pat
     assert [caught.value.feature] == [*option]
 
 
-def test_roles_and_the_chat_template_come_along(model: Path, tmp_path: Path) -> None:
+def test_roles_and_the_chat_template_are_read_from_the_configuration(model: Path, tmp_path: Path) -> None:
     config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "chat_template": "{{ messages }}"}
     tok = jeton.load(in_folder(tmp_path, model, **config))
     assert tok.roles["bos"] == "<s>"
@@ -149,7 +149,7 @@ def test_special_tokens_behind_the_pieces(config: dict[str, Any], expected: int,
     assert tok.roles.get("pad") == config.get("pad_token")
 
 
-def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
+def test_extra_ids_of_t5_are_special_tokens(model: Path, tmp_path: Path) -> None:
     tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer"))
     assert (tok.vocab_size, tok.special_tokens["<extra_id_0>"], tok.special_tokens["<extra_id_99>"]) == (140, 139, 40)
     assert tok.encode("low\u2028<extra_id_0>", special="all") == [*jeton.load(model).encode("low"), 139]
@@ -167,7 +167,7 @@ def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
     ],
     ids=["not special", "id of a piece", "a piece"],
 )
-def test_added_tokens_that_are_not_carried(added: dict[str, Any], model: Path, tmp_path: Path) -> None:
+def test_unsupported_added_tokens_are_refused(added: dict[str, Any], model: Path, tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match="added token") as caught:
         jeton.load(in_folder(tmp_path, model, added_tokens_decoder=added))
     assert caught.value.feature == "added_tokens"
@@ -438,7 +438,7 @@ def test_the_caller_chooses_the_version(model: Path, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_a_version_makes_differently_is_refused(
+def test_features_that_differ_between_versions_are_refused(
     config: dict[str, Any], version: Any, feature: str, model: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:

@@ -78,7 +78,7 @@ def test_another_tokenizer_replaces_the_keys(tmp_path: Path) -> None:
     assert not {"tokenizer.ggml.scores", "tokenizer.huggingface.json"} & {*header.values}
 
 
-def test_named_chat_templates(tmp_path: Path) -> None:
+def test_named_chat_templates_are_written(tmp_path: Path) -> None:
     tok = tokenizer().with_chat_template("{{ a }}")
     templates = [{"name": "default", "template": "{{ a }}"}, {"name": "rag", "template": "{{ b }}"}]
     tok._with_facts(chat_template=templates).save(tmp_path / "new.gguf")
@@ -159,7 +159,7 @@ def refused(name: str) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("name", ["pattern", "normalizer", "added_tokens", "special_tokens", "model"])
-def test_refusals_are_named(name: str, tmp_path: Path) -> None:
+def test_unsupported_features_are_refused_by_name(name: str, tmp_path: Path) -> None:
     tok = refused(name)
     with pytest.raises(jeton.UnsupportedFeatureError, match=r"llama\.cpp does not support") as caught:
         tok.save(tmp_path / "new.gguf")
@@ -229,7 +229,7 @@ def test_more_rows_than_bytes(tmp_path: Path) -> None:
         load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)
 
 
-def test_types_of_the_old_file_that_are_no_array(tmp_path: Path) -> None:
+def test_token_types_that_are_not_an_array_are_refused(tmp_path: Path) -> None:
     tok, values = load(tmp_path, bpe()), bpe()
     values["tokenizer.ggml.tokens"] = [*values["tokenizer.ggml.tokens"], "extra"]
     old = old_file(tmp_path, values | {"tokenizer.ggml.token_type": 7}, 17)
@@ -237,7 +237,7 @@ def test_types_of_the_old_file_that_are_no_array(tmp_path: Path) -> None:
         tok.save(tmp_path / "new.gguf", like=old)
 
 
-def test_a_damaged_alignment(tmp_path: Path) -> None:
+def test_an_invalid_alignment_is_an_error(tmp_path: Path) -> None:
     old = old_file(tmp_path, bpe() | {"general.alignment": 24}, 16)
     with pytest.raises(jeton.FormatError, match="not a power of two"):
         load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)

@@ -107,7 +107,7 @@ def test_eos_is_the_token_that_tiktoken_names() -> None:
             assert theirs.eot_token == known.special_tokens[known.roles["eos"]]
 
 
-def test_the_table_of_the_docs() -> None:
+def test_the_table_of_the_docs_has_the_registered_facts() -> None:
     page = (Path(__file__).parents[2] / "docs" / "roles.md").read_text(encoding="utf-8")
     assert "\n".join(rows()) in page
 

@@ -211,7 +211,7 @@ def test_components_of_equal_ids(stages: dict[str, Any]) -> None:
         assert theirs.decode(ids) == tok.decode(ids), text
 
 
-def test_user_defined_pieces() -> None:
+def test_added_tokens_become_user_defined_pieces() -> None:
     added = [UNK, {"id": 5, "content": "<x>"}, {"id": 6, "content": "ab"}, {"id": 7, "content": "<s>", "special": True}]
     data = file([], more=("<x>", "ab", "<s>"), added_tokens=added)
     tok, theirs = load(data), written(data)
@@ -282,7 +282,7 @@ def test_a_first_prefix_is_an_accepted_loss() -> None:
         assert theirs.encode(text) == tok.encode(text)
 
 
-def test_unigram() -> None:
+def test_unigram_components_are_written() -> None:
     """T5's components around the pieces of a trained model; without accepted losses all are named."""
     data = model("unigram")
     tok = sentencepiece.read(data, source="x")
@@ -327,7 +327,7 @@ def test_user_defined_pieces_of_unigram_are_a_loss() -> None:
     assert written(file, [*names, "user_defined"]).encode("abcd") == [6, 7]
 
 
-def test_what_is_sentencepieces_own_is_not_converted() -> None:
+def test_components_native_to_sentencepiece_are_not_converted() -> None:
     tok = sentencepiece.read(model("bpe"), source="x")
     losses: dict[str, str] = {}
     assert converted(tok, losses).definition.normalizer == tok.definition.normalizer
@@ -347,7 +347,7 @@ PUBLISHED: dict[str, tuple[list[str], tuple[str, ...]]] = {
 @pytest.mark.parametrize(
     "name", rest_is_slow(PUBLISHED, lambda name: "gemma" not in name, "a vocabulary of 262,144; others are quick")
 )
-def test_published_files(name: str, data: Path, tmp_path: Path) -> None:
+def test_published_files_convert_with_equal_ids(name: str, data: Path, tmp_path: Path) -> None:
     path = data / name
     if path.suffix == ".xz":
         path = tmp_path / path.stem

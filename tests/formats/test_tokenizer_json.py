@@ -28,7 +28,7 @@ def same(one: jeton.Tokenizer, other: jeton.Tokenizer) -> None:
             assert one.encode(text, special=special) == other.encode(text, special=special)
 
 
-def test_everything_comes_back(kind: str, tmp_path: Path) -> None:
+def test_every_kind_of_tokenizer_round_trips(kind: str, tmp_path: Path) -> None:
     tok = tokenizer(kind)
     same(jeton.Tokenizer.from_bytes(tok.to_bytes()), tok)
     assert jeton.Tokenizer.from_bytes(tok.to_bytes()).to_bytes() == tok.to_bytes()
@@ -48,7 +48,7 @@ def test_everything_comes_back(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", LOSSLESS)
-def test_without_our_own_facts_it_is_the_same_tokenizer(kind: str) -> None:
+def test_a_file_without_jetons_facts_loads_as_an_equal_tokenizer(kind: str) -> None:
     tok = tokenizer(kind)
     file = json.loads(tok.to_bytes())
     del file["model"]["jeton"]
@@ -62,7 +62,7 @@ def test_without_our_own_facts_it_is_the_same_tokenizer(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["char none", "words suffix"])
-def test_characters_and_suffixes_without_our_own_facts(kind: str) -> None:
+def test_character_and_suffix_models_load_without_jetons_facts(kind: str) -> None:
     tok = tokenizer(kind)
     file = json.loads(tok.to_bytes())
     del file["model"]["jeton"]
@@ -152,7 +152,7 @@ def test_a_special_token_with_the_bytes_of_entries(special: str) -> None:
 
 
 @pytest.mark.parametrize("style", ["symbol", "suffix"])
-def test_letters_that_spell_the_mark(style: Any) -> None:
+def test_letters_that_spell_the_end_of_word_mark_survive_a_file(style: Any) -> None:
     """The letters < / w > merged to one token spell the mark that ends words; the file must not confuse the two."""
     counts = {"a</w>b": 9, "b</w>": 5, "ab": 3}
     tok = jeton.train(counts, 15, end_of_word="</w>", end_of_word_style=style, progress=False)
@@ -173,13 +173,13 @@ def test_blank_lines_before_the_json(tmp_path: Path, tok: jeton.Tokenizer) -> No
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
-def test_a_file_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jeton.formats.MAX_FILE_BYTES", 1 << 16)
     with pytest.raises(jeton.FormatError, match="limit 65536"):
         jeton.load("/dev/zero")
 
 
-def test_it_is_not_known_by_its_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_the_format_is_detected_by_content(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     path = tmp_path / "tokenizer.tiktoken"
     tok.save(path, format="tokenizer.json")
     assert jeton.load(path) == tok
@@ -188,13 +188,13 @@ def test_it_is_not_known_by_its_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> 
 
 
 @pytest.mark.parametrize(("name", "format"), [("a.bin", None), ("a.nope", None), ("a.json", "nope")])
-def test_a_format_that_is_none(tmp_path: Path, tok: jeton.Tokenizer, name: str, format: str | None) -> None:
+def test_an_unknown_format_is_refused(tmp_path: Path, tok: jeton.Tokenizer, name: str, format: str | None) -> None:
     with pytest.raises(jeton.JetonError, match=r"suffix|formats"):
         tok.save(tmp_path / name, format=format)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_wrong_calls(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_wrong_options_are_refused(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     path = tmp_path / "t.json"
     tok.save(path)
     wrong: list[dict[str, Any]] = [{"pattern": "gpt2"}, {"special_tokens": {}}, {"layout": "fairseq"}]
@@ -285,7 +285,7 @@ def test_an_unsupported_feature_is_named(changes: dict[str, Any], feature: str, 
     ],
     ids=str,
 )
-def test_a_part_that_is_not_what_its_type_needs(changes: dict[str, Any], place: str) -> None:
+def test_a_component_with_wrong_fields_is_named_by_its_path(changes: dict[str, Any], place: str) -> None:
     with pytest.raises(jeton.FormatError) as caught:
         jeton.Tokenizer.from_bytes(edited(**changes))
     assert (caught.value.place or "").startswith(place)
@@ -442,7 +442,7 @@ SEQUENCE = {
 
 
 @pytest.mark.parametrize("changes", [{}, {"decoder": None}, {"decoder": SEQUENCE}], ids=["bytes", "joined", "parts"])
-def test_an_entry_that_no_byte_spells_keeps_no_file_from_loading(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_entries_outside_of_the_byte_alphabet_load(changes: dict[str, Any], tmp_path: Path) -> None:
     spelled = json.dumps(_byte_level_file(**changes))
     theirs = Peer.from_str(spelled)
     tok = jeton.Tokenizer.from_bytes(spelled.encode())

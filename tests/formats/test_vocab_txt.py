@@ -14,7 +14,7 @@ from tests.material import tokenizer
 VOCAB = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nold\n##er\n,\ncafe\n"
 
 
-def test_lines_are_ids() -> None:
+def test_line_numbers_are_ids() -> None:
     assert detection.is_vocab_txt(VOCAB)
     tok = vocab_txt.read(VOCAB.replace(b"\n", b"\r\n") + b"\n", source="x")
     assert tok.vocab_size == 10
@@ -39,7 +39,9 @@ def test_lines_are_ids() -> None:
         (b"The\n", {}, False),
     ],
 )
-def test_what_decides_lowercasing(more: bytes, config: dict[str, object] | None, lowercase: bool) -> None:
+def test_lowercasing_follows_the_config_or_the_entries(
+    more: bytes, config: dict[str, object] | None, lowercase: bool
+) -> None:
     tok = vocab_txt.read(VOCAB + more, source="x", config=config)
     assert tok.definition.normalizer[0]["lowercase"] is lowercase
     assert (tok.encode("THE") == [5]) is lowercase
@@ -64,7 +66,7 @@ def test_a_folder_lowercases_by_default(config: dict[str, object] | None, tmp_pa
         assert tok.encode(text, add_special_tokens=True) == theirs(text)["input_ids"]
 
 
-def test_options_beside_the_file() -> None:
+def test_options_are_read_from_the_config() -> None:
     config = {"strip_accents": False, "tokenize_chinese_chars": False, "unk_token": {"content": "[UNK]"}}
     tok = vocab_txt.read(VOCAB, source="x", config=config)
     assert tok.encode("caf\u00e9") == [1]
@@ -78,13 +80,13 @@ def test_options_beside_the_file() -> None:
 
 
 @pytest.mark.parametrize("name", ["MPNetTokenizer", "BertJapaneseTokenizer", "FunnelTokenizerFast", "MyOwnTokenizer"])
-def test_a_class_with_a_rule_of_its_own_is_refused(name: str) -> None:
+def test_a_class_with_special_behavior_is_refused(name: str) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match=name.removesuffix("Fast")) as caught:
         vocab_txt.read(VOCAB, source="x", config={"tokenizer_class": name})
     assert caught.value.feature == "tokenizer_class"
 
 
-def test_added_tokens() -> None:
+def test_added_tokens_are_read_from_the_config() -> None:
     new = {"content": "[new]", "special": True, "lstrip": False}
     tok = vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {"0": {"content": "[PAD]"}, "12": new}})
     assert tok.encode("the [new] old", special="all") == [5, 12, 6]
@@ -93,7 +95,7 @@ def test_added_tokens() -> None:
             vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {id: new}})
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_a_vocabulary_round_trips_or_its_loss_is_refused(tmp_path: Path) -> None:
     tok = vocab_txt.read(VOCAB, source="x")
     path = tmp_path / "vocab.txt"
     vocab_txt.write(tok, path, ())
