@@ -33,7 +33,7 @@ def calls(tok: Any) -> list[Any]:
     return [*found, tok.decode([5, 6, 300, 301]), tok.tokenize(TEXTS[0])]
 
 
-def test_in_place(original: Any) -> None:
+def test_accelerate_changes_the_tokenizer_in_place(original: Any) -> None:
     tok = copy.deepcopy(original)
     kind = type(tok)
     fast = accelerate(tok)
@@ -68,7 +68,7 @@ def test_classes_are_importable_by_name(fast: Any) -> None:
             getattr(classes, name)
 
 
-def test_a_class_of_its_own_keeps_what_it_overrides(original: Any) -> None:
+def test_a_subclass_keeps_its_overrides(original: Any) -> None:
     class Shouting(type(original)):  # type: ignore[misc]
         def _decode(self, *args: Any, **options: Any) -> str:
             return super()._decode(*args, **options).upper()
@@ -125,7 +125,7 @@ def _other_state() -> bytes:
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_is_noticed(original: Any, fast: Any, change: Callable[[Any], Any]) -> None:
+def test_a_change_of_the_backend_takes_effect(original: Any, fast: Any, change: Callable[[Any], Any]) -> None:
     before = fast("the lower world"), original("the lower world")
     assert before[0] == before[1]
     for tok in (original, fast):
@@ -170,7 +170,7 @@ def test_a_stage_that_is_a_python_object(original: Any, fast: Any) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_normalized_added_tokens(original: Any, fast: Any, is_first: bool) -> None:
+def test_normalized_added_tokens_give_equal_ids(original: Any, fast: Any, is_first: bool) -> None:
     # Some versions match them in the form that the normalizer gave them when they were added.
     lower = tokenizers.normalizers.Lowercase()
     for tok in (original, fast):
@@ -210,7 +210,7 @@ def test_fallbacks_are_logged_once(fast: Any, caplog: pytest.LogCaptureFixture) 
     assert stats(fast).to_json()["share"] == 0
 
 
-def test_unsupported_tokenizers(original: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_unsupported_tokenizers_are_refused_or_unchanged(original: Any, caplog: pytest.LogCaptureFixture) -> None:
     original._tokenizer.model.dropout = 0.5
     kind = type(original)
     with pytest.raises(jeton.UnsupportedFeatureError, match="dropout") as raised:
@@ -224,7 +224,7 @@ def test_unsupported_tokenizers(original: Any, caplog: pytest.LogCaptureFixture)
         accelerate("gpt2")
 
 
-def test_what_becomes_unsupported_later(original: Any, fast: Any) -> None:
+def test_a_feature_that_becomes_unsupported_falls_back(original: Any, fast: Any) -> None:
     model = fast._tokenizer.model
     model.dropout = 0.5
     assert fast("the lower")["input_ids"]
@@ -234,7 +234,7 @@ def test_what_becomes_unsupported_later(original: Any, fast: Any) -> None:
     assert stats(fast).on_jeton == 1
 
 
-def test_results(original: Any, fast: Any) -> None:
+def test_results_equal_the_originals(original: Any, fast: Any) -> None:
     theirs, ours = original(TEXTS), fast(TEXTS)
     assert type(ours) is type(theirs)
     assert isinstance(ours.encodings, list)
@@ -273,7 +273,7 @@ def test_word_ids_need_no_encodings(small: dict[str, Any], arguments: tuple[Any,
         assert [found.word_ids(row) for row in rows] == [expected.word_ids(row) for row in rows]
 
 
-def test_classmethods(fast: Any, original: Any, tmp_path: Any) -> None:
+def test_classmethods_and_saving_equal_the_originals(fast: Any, original: Any, tmp_path: Any) -> None:
     original.save_pretrained(tmp_path / "a")
     fast.save_pretrained(tmp_path / "b")
     for path in (tmp_path / "a").iterdir():
@@ -286,7 +286,7 @@ def test_classmethods(fast: Any, original: Any, tmp_path: Any) -> None:
     assert trained("other words")["input_ids"]
 
 
-def test_threads(original: Any, fast: Any) -> None:
+def test_threads_give_equal_ids(original: Any, fast: Any) -> None:
     expected = original(TEXTS * 20, padding=True)["input_ids"]
     found: list[Any] = []
 
@@ -367,14 +367,16 @@ def _ids(tok: Any, texts: list[str]) -> Any:
 @pytest.mark.parametrize(
     "method", ["fork", pytest.param("spawn", marks=pytest.mark.slow(reason="pickling, and the fork"))]
 )
-def test_processes(original: Any, fast: Any, method: Any) -> None:
+def test_accelerated_tokenizers_work_in_other_processes(original: Any, fast: Any, method: Any) -> None:
     expected = original(TEXTS, padding=True)["input_ids"]
     assert fast(TEXTS, padding=True)["input_ids"] == expected
     with get_context(method).Pool(2) as pool:
         assert pool.starmap(_ids, [(fast, TEXTS)] * 2) == [(expected, True)] * 2
 
 
-def test_datasets(original: Any, fast: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_for_datasets_are_stable(
+    original: Any, fast: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is a test dependency")
     from datasets.fingerprint import Hasher
 
@@ -392,7 +394,7 @@ def test_datasets(original: Any, fast: Any, tmp_path: Any, monkeypatch: pytest.M
     assert len(prints) == 1
 
 
-def test_without_transformers() -> None:
+def test_missing_transformers_names_the_version() -> None:
     code = (
         "import sys; sys.modules['transformers'] = None\n"
         "import jeton, jeton.integrations.transformers\n"

@@ -47,7 +47,7 @@ def test_each_type_of_text(tok: jeton.Tokenizer, kind: pa.DataType) -> None:
         found["input_ids"].validate(full=True)
 
 
-def test_parts_of_arrays(tok: jeton.Tokenizer) -> None:
+def test_slices_of_arrays_are_encoded(tok: jeton.Tokenizer) -> None:
     """Offsets of a slice do not begin at 0."""
     column = pa.array(["left out", *TEXTS, None, "left out"])
     batch = pa.record_batch({"text": column}).slice(1, len(TEXTS) + 1)
@@ -81,7 +81,7 @@ def test_a_pickled_partial_maps_batches(tok: jeton.Tokenizer) -> None:
         assert ids["input_ids"].to_pylist() == [[bos, *own] for own in plain if own is not None]
 
 
-def test_64_bit_offsets(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_lists_have_64_bit_offsets(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pa.record_batch({"text": [*TEXTS, None]})
     found = jeton.encode_arrow(batch, tok, large_list=True, output="ids")
     assert found.schema.field("ids").type == pa.large_list(pa.int32())
@@ -105,7 +105,7 @@ def test_invalid_text_names_the_row(tok: jeton.Tokenizer) -> None:
         jeton.encode_arrow(pa.table({"text": ["b", "ab"]}), letters)
 
 
-def test_what_is_refused(tok: jeton.Tokenizer) -> None:
+def test_wrong_arguments_are_refused(tok: jeton.Tokenizer) -> None:
     batch = pa.record_batch({"text": ["a"], "id": [1]})
     for options, error, words in [
         ({"column": "txt"}, FormatError, "no column 'txt'"),
@@ -181,7 +181,7 @@ class TestDatasets:
         pq.write_table(pa.table({"text": TEXTS * 3, "id": range(15)}), tmp_path / "rows.parquet")
         return datasets.Dataset.from_parquet(str(tmp_path / "rows.parquet"), cache_dir=str(tmp_path / "cache"))
 
-    def test_ids(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
+    def test_datasets_are_mapped_to_ids(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
         found = jeton.map_dataset(rows, tok, keep=["id"], batch_rows=4)
         assert found.column_names == ["id", "input_ids"]
         assert found.features["input_ids"] == datasets.List(datasets.Value("int32"))
@@ -191,7 +191,9 @@ class TestDatasets:
         assert chosen["input_ids"][:] == expected(tok, [TEXTS[3], TEXTS[0]])
         assert chosen.features["input_ids"] == datasets.LargeList(datasets.Value("int32"))
 
-    def test_the_same_call_is_cached(self, rows: Any, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_repeated_call_is_read_from_the_cache(
+        self, rows: Any, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         first = jeton.map_dataset(rows, tok, append_eos=True)
         assert first.cache_files
         again = jeton.Tokenizer.from_bytes(tok.to_bytes())
@@ -209,7 +211,7 @@ class TestDatasets:
         ]
         assert len({first._fingerprint, *(other._fingerprint for other in others)}) == 5
 
-    def test_streams_and_dictionaries(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
+    def test_streams_and_dictionaries_are_mapped(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
         stream = jeton.map_dataset(rows.to_iterable_dataset(), tok, keep=["id"], batch_rows=4)
         assert [row["input_ids"] for row in stream] == expected(tok, TEXTS * 3)
         assert [row["id"] for row in stream] == list(range(15))
@@ -217,7 +219,7 @@ class TestDatasets:
         assert isinstance(both, datasets.DatasetDict)
         assert both["test"]["input_ids"][:] == expected(tok, TEXTS[:1])
 
-    def test_what_is_refused(self, rows: Any, tok: jeton.Tokenizer) -> None:
+    def test_wrong_arguments_are_refused(self, rows: Any, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match="is not a Dataset, an IterableDataset"):
             jeton.map_dataset([{"text": "a"}], tok)
         with pytest.raises(ConfigError, match="keep='number' is not a column"):

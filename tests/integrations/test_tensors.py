@@ -30,7 +30,9 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("arguments", "options"), CALLS)
-def test_equal_tensors(small: dict[str, Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+def test_tensors_equal_the_originals(
+    small: dict[str, Any], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> None:
     for name, tok in small.items():
         if tok.pad_token is None:
             continue
