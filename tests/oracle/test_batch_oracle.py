@@ -172,7 +172,7 @@ def samples(data: Path, rng: random.Random, number: int) -> list[str]:
     return found
 
 
-def test_batches_of_vocabularies(data: Path) -> None:
+def test_batches_of_published_vocabularies(data: Path) -> None:
     names = [path for path in sorted((data / "vocabs").iterdir()) if not path.name.startswith(("gpt2.", "hostile"))]
     assert len(names) > 12
     for path in names:

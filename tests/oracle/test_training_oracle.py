@@ -158,7 +158,7 @@ def test_engine_and_reference_learn_the_same_merges() -> None:
     assert not run(jobs(LEVELS, TIE_BREAKS, NUM_CORPORA))
 
 
-def test_the_corpora_are_what_they_should_be() -> None:
+def test_generated_corpora_contain_ties_runs_and_high_weights() -> None:
     """Runs, ties, high weights and early stops all occur; an oracle on harmless corpora shows nothing."""
     for level in LEVELS:
         corpora = [make_corpus(seed, level) for seed in range(200)]

@@ -236,7 +236,7 @@ def test_engine_equals_the_plain_version(seed: int, bug_compatible: bool) -> Non
 
 
 @pytest.mark.parametrize("seed", range(NUM_CORPORA))
-def test_ends_of_lines(seed: int) -> None:
+def test_training_with_line_ends_equals_the_plain_version(seed: int) -> None:
     """Words are counted with a mark where they end a line; a space follows the others."""
     rng = random.Random(seed)
     words, marked = make_words(seed), {}
