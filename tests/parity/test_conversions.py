@@ -402,7 +402,7 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", SMALL)
-def test_equal_in_the_targets_own_library_or_refused_by_name(name: str, target: str, tmp_path: Path) -> None:
+def test_converted_files_give_equal_ids_in_their_library_or_are_refused(name: str, target: str, tmp_path: Path) -> None:
     feature, _, compared = convert(name, target, tmp_path)
     assert feature == dict(zip(TARGETS, OUTCOMES[name], strict=True))[target]
     assert feature or compared > STRINGS * 2 // 5
@@ -422,7 +422,9 @@ def _is_quick(case: tuple[str, str]) -> bool:
     ("name", "target"),
     rest_is_slow(product(REAL, TARGETS), _is_quick, "one of each kind, and every small tokenizer"),
 )
-def test_real_ones_too(name: str, target: str, data: Path, tmp_path: Path) -> None:
+def test_published_tokenizers_convert_equally_or_are_refused(
+    name: str, target: str, data: Path, tmp_path: Path
+) -> None:
     feature, _, compared = convert(name, target, tmp_path)
     assert feature == dict(zip(TARGETS, OUTCOMES[name], strict=True))[target]
     assert feature or compared > STRINGS * 2 // 5

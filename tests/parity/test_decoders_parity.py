@@ -197,7 +197,7 @@ def a_regex(rng: random.Random, depth: int = 0) -> str:
     return "".join(item() for _ in range(rng.randint(1, 3)))
 
 
-def test_generated_regexes() -> None:
+def test_generated_regexes_replace_as_in_hf() -> None:
     """HF replaces the matches of Oniguruma; the regexes that are refused are those that match the empty text."""
     rng = random.Random(5)
     equal = 0
@@ -260,7 +260,7 @@ def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
         "Metaspace, byte fallback, byte level with added tokens",
     ),
 )
-def test_real_files(name: str, data: Path) -> None:
+def test_published_files_decode_as_in_hf(name: str, data: Path) -> None:
     """Random ids of a whole vocabulary, special tokens kept and skipped."""
     path = data / "vocabs" / f"{name}.tokenizer.json"
     if not path.exists():
@@ -478,7 +478,7 @@ def test_formats_that_cannot_hold_a_denormalizer_refuse_it(tmp_path: Path) -> No
         ("mbart-en-fairseq.sentencepiece.bpe", True),
     ],
 )
-def test_real_models(name: str, remove: bool, data: Path) -> None:
+def test_published_models_decode_as_in_sentencepiece(name: str, remove: bool, data: Path) -> None:
     path = data / "vocabs" / f"{name}.model"
     if not path.exists():
         pytest.skip(f"there is no {path}")

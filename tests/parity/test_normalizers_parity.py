@@ -249,7 +249,7 @@ SPECS: dict[str, JSON] = {
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_sentencepiece_normalizes_alike(name: str) -> None:
+def test_normalizers_equal_sentencepiece(name: str) -> None:
     texts = [
         *strings(),
         " a  b ",
@@ -261,7 +261,7 @@ def test_sentencepiece_normalizes_alike(name: str) -> None:
     check_sentencepiece(trained(**SPECS[name]), texts)
 
 
-def test_every_sampled_code_point_normalizes_alike() -> None:
+def test_sampled_code_points_equal_sentencepiece() -> None:
     codes = [code for code in [*LATER, *range(0x340, 0x110000, 997)] if not 0xD800 <= code < 0xE000]
     texts = ["|".join(context.format(chr(code)) for code in codes) for context in CONTEXTS]
     for rule in ("nmt_nfkc", "nfkc_cf"):
@@ -271,7 +271,7 @@ def test_every_sampled_code_point_normalizes_alike() -> None:
 @pytest.mark.parametrize(
     "name", ["mbart-en-fairseq.sentencepiece.bpe", "mistral-v1", "mistral-v3", "spm-ja", "spm-unigram-en"]
 )
-def test_published_models_normalize_alike(data: Path, name: str) -> None:
+def test_published_models_normalize_as_in_sentencepiece(data: Path, name: str) -> None:
     check_sentencepiece((data / "vocabs" / f"{name}.model").read_bytes(), strings())
 
 
@@ -289,7 +289,7 @@ def test_published_models_normalize_alike(data: Path, name: str) -> None:
         replace("x", Regex=r"(a)\1"),
     ],
 )
-def test_what_cannot_be_carried_is_refused(part: JSON) -> None:
+def test_unsupported_normalizers_are_refused(part: JSON) -> None:
     with pytest.raises(ConfigError):
         ours([part], "text")
 

@@ -366,17 +366,17 @@ def name(part: Part) -> str:
 
 
 @pytest.mark.parametrize("part", PARTS, ids=name)
-def test_each_part(part: Part) -> None:
+def test_each_component_splits_as_in_hf(part: Part) -> None:
     check([part], strings(150, 1))
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part["type"] != "Split"], ids=name)
-def test_each_part_on_all_of_unicode(part: Part) -> None:
+def test_each_component_splits_all_of_unicode_as_in_hf(part: Part) -> None:
     check([part], code_points())
 
 
 @pytest.mark.parametrize("regex", REGEXES)
-def test_each_regex(regex: str) -> None:
+def test_each_regex_splits_as_in_hf(regex: str) -> None:
     check([split(regex)], strings(150, 2))
     check([split(regex, "Removed")], strings(20, 3))
     if EXHAUSTIVE:
@@ -384,7 +384,7 @@ def test_each_regex(regex: str) -> None:
 
 
 @pytest.mark.parametrize("regex", REFUSED)
-def test_what_is_refused_is_named(regex: str) -> None:
+def test_unsupported_regexes_are_refused_by_name(regex: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(REFUSED[regex])):
         _core.pretokenize_text(json.dumps([split(regex)]), "")
 
@@ -419,17 +419,17 @@ SEQUENCES: list[list[Part]] = [
 
 
 @pytest.mark.parametrize("parts", SEQUENCES, ids=lambda parts: ",".join(part["type"] for part in parts))
-def test_sequences(parts: list[Part]) -> None:
+def test_sequences_split_as_in_hf(parts: list[Part]) -> None:
     check(parts, strings(300, 4))
 
 
-def test_any_two_parts() -> None:
+def test_random_sequences_split_as_in_hf() -> None:
     rng = random.Random(5)
     for seed in range(150):
         check(rng.choices(PARTS, k=rng.randint(2, 3)), strings(6, seed))
 
 
-def test_patterns_of_ours() -> None:
+def test_named_patterns_equal_split_text() -> None:
     text = "Hello, y'all! 1234567 日本語\n"
     for pattern in _core.pattern_names():
         spans = _core.split_text(text, pattern, is_regex=False)
@@ -494,7 +494,7 @@ def check_added(tokens: list[AddedToken], texts: list[str], skip_special: bool) 
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
-def test_added_tokens(flags: tuple[bool, bool, bool, bool]) -> None:
+def test_added_tokens_split_as_in_hf(flags: tuple[bool, bool, bool, bool]) -> None:
     rng = random.Random(str(flags))
     single_word, lstrip, rstrip, special = flags
     for _ in range(12):

@@ -101,7 +101,7 @@ def synthetic(seed: int, num: int = 15_000) -> Words:
     return words
 
 
-def test_generated_words(tmp_path: Path) -> None:
+def test_generated_words_give_equal_pieces(tmp_path: Path) -> None:
     check(synthetic(1), 800, tmp_path)
 
 
@@ -129,7 +129,7 @@ def check_lines(text: str, vocab_size: int, folder: Path, symbols: Sequence[str]
     assert likelihood(words, ours) == pytest.approx(likelihood(words, theirs), rel=0.001)
 
 
-def test_generated_lines(tmp_path: Path) -> None:
+def test_generated_lines_give_equal_pieces(tmp_path: Path) -> None:
     rng = random.Random(2)
     words = [word[1:] for word in synthetic(2, 3_000)]
     lines = (
@@ -154,14 +154,14 @@ def corpus_text(corpus: str) -> str:
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.parametrize("corpus", rest_is_slow(CORPORA, lambda corpus: corpus == "english", "English"))
 @pytest.mark.timeout(600)
-def test_lines_of_corpora(corpus: str, tmp_path: Path) -> None:
+def test_lines_of_corpora_give_equal_pieces(corpus: str, tmp_path: Path) -> None:
     check_lines(corpus_text(corpus), VOCAB_SIZE, tmp_path)
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.parametrize("corpus", rest_is_slow(CORPORA[:3], lambda corpus: corpus == "chinese", "Chinese"))
 @pytest.mark.timeout(600)
-def test_corpora(corpus: str, tmp_path: Path) -> None:
+def test_words_of_corpora_give_equal_pieces(corpus: str, tmp_path: Path) -> None:
     text = corpus_text(corpus).replace("\t", " ")
     words: Words = {}
     for word in text.split():
