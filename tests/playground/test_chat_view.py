@@ -40,7 +40,7 @@ def test_turns_and_control_tokens(open_page: Open) -> None:
     assert page.locator(".spelled-list li").count() == 0
 
 
-def test_what_a_message_spells_is_text(open_page: Open) -> None:
+def test_special_tokens_spelled_in_a_message_are_text(open_page: Open) -> None:
     page = opened(open_page)
     lines = page.locator(".spelled-list li").all_inner_texts()
     assert [line.split(" is plain text ")[0] for line in lines] == [
@@ -72,7 +72,7 @@ def test_an_answer_is_opened(open_page: Open) -> None:
     assert "assistant" in page.locator(".turn.nobody .tokens").inner_text()
 
 
-def test_keyboard_alone(open_page: Open) -> None:
+def test_messages_are_edited_and_moved_by_keys(open_page: Open) -> None:
     page = opened(open_page)
     page.get_by_label("Content of message 1").focus()
     page.keyboard.press("Alt+ArrowDown")
@@ -159,7 +159,7 @@ def test_a_long_paste_is_refused(open_page: Open) -> None:
     ],
     ids=["light", "dark", "narrow"],
 )
-def test_accessible(open_page: Open, context_options: dict[str, Any]) -> None:
+def test_the_view_has_no_accessibility_violations(open_page: Open, context_options: dict[str, Any]) -> None:
     page = opened(open_page, prompt=True)
     page.locator(".turn .t").first.click()
     page.wait_for_selector(".view-chat .detail .card dd")

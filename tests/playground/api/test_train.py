@@ -36,7 +36,7 @@ def sequence(run: dict[str, Any], num_merges: int) -> list[list[int]]:
 @pytest.mark.parametrize(
     ("level", "pattern"), [("byte", "none"), ("byte", "gpt2"), ("char", "none"), ("byte", r"\S+|\s+")]
 )
-def test_the_run_is_that_of_the_trainer(rule: Any, level: Any, pattern: str) -> None:
+def test_the_run_equals_that_of_the_trainer(rule: Any, level: Any, pattern: str) -> None:
     request = {"text": TEXT, "vocab_size": 270, "tie_break": rule, "level": level, "pattern": pattern}
     run = answer(SHELF, request)
     tok = jeton.train([TEXT], 270, tie_break=rule, level=level, pattern=pattern, progress=False)
@@ -71,7 +71,7 @@ def test_algorithms_of_words_count_them(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["words", "wordpiece", "sentencepiece"])
-def test_without_a_size_there_are_thirty_merges(algorithm: str) -> None:
+def test_the_default_is_thirty_merges(algorithm: str) -> None:
     text = " ".join(f"{left}{right}{left}天" for left in "abcdefghijklm" for right in "nopqrstuvwxyz")
     assert len(answer(SHELF, {"text": text, "algorithm": algorithm})["steps"]) == 30
 
@@ -97,7 +97,7 @@ def test_runs_of_unigram_shrink_the_vocabulary() -> None:
     assert [each["size"] for each in short["runs"]] == sizes[:3]
 
 
-def test_all_defaults() -> None:
+def test_omitted_options_have_defaults() -> None:
     run = answer(SHELF, {"text": TEXT})
     assert (run["tie_break"], run["alphabet_size"], run["vocab_size"]) == ("lowest_ids", 256, 276)
     assert "o200k" in run["patterns"]
@@ -124,12 +124,12 @@ def test_all_defaults() -> None:
         ({"text": "a\ud800"}, "surrogate"),
     ],
 )
-def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(jeton.JetonError, match=message):
         answer(SHELF, request_)
 
 
-def test_too_many_merges_to_watch() -> None:
+def test_too_many_merges_are_refused() -> None:
     text = " ".join(f"{a}{b}{c}" for a in "abcdef" for b in "ghijkl" for c in "mnopqrstu")
     with pytest.raises(jeton.ConfigError, match=f"vocabulary size of {256 + MAX_MERGES}"):
         answer(SHELF, {"text": text, "vocab_size": 2_000, "pattern": "none"})

@@ -41,14 +41,14 @@ def test_bytes_are_found_at_whole_bytes(query: str) -> None:
     assert found(SHELF, "lessons", query=query, by="hex") == wanted
 
 
-def test_ids_begin_where_asked() -> None:
+def test_ids_start_at_the_requested_id() -> None:
     ids = list(SHELF.get("lessons").vocab)
     assert found(SHELF, "lessons", query="1000", by="id") == [id for id in ids if id >= 1000]
     assert found(SHELF, "lessons", query=" ", by="id") == ids
     assert found(SHELF, "lessons", query="9999999", by="id") == []
 
 
-def test_kinds() -> None:
+def test_entries_are_filtered_by_kind() -> None:
     tok = SHELF.get("lessons")
     assert found(SHELF, "lessons", kind="special") == sorted(tok.special_tokens.values())
     assert found(SHELF, "lessons", kind="byte") == list(range(256))
@@ -60,7 +60,7 @@ def test_kinds() -> None:
     assert counts["ordinary"] == len(found(SHELF, "lessons", kind="ordinary"))
 
 
-def test_an_entry() -> None:
+def test_an_entry_has_bytes_spelling_and_display() -> None:
     tok = SHELF.get("lessons")
     entry = answer(SHELF, {"tokenizer": "lessons", "query": " the"})["entries"][0]
     assert bytes.fromhex(entry["hex"]) == tok.vocab[entry["id"]]
@@ -83,7 +83,7 @@ def test_an_entry() -> None:
         ({"from": -1}, "integer from 0"),
     ],
 )
-def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         answer(SHELF, {"tokenizer": "bytes", **request_})
 
@@ -99,13 +99,13 @@ def test_entries_of_megabytes_are_shown_in_part() -> None:
     assert answer(catalog, {"tokenizer": key, "query": "天天"})["num"] == 1
 
 
-def test_a_lone_surrogate_is_no_query() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(jeton.InvalidTextError, match=r"the query has a lone surrogate, U\+D800, at position 1"):
         answer(SHELF, {"tokenizer": "lessons", "query": "a\ud800"})
 
 
 @pytest.mark.alone
-def test_200000_entries_answer_at_once(data: Path) -> None:
+def test_200000_entries_are_searched_within_a_tenth_of_a_second(data: Path) -> None:
     catalog = Catalog(folder=data / "vocabs", cached=False)
     assert found(catalog, "mistral-v1", kind="byte") == list(range(3, 259))
     assert len(found(catalog, "bert-uncased", kind="special")) == len(catalog.get("bert-uncased").special_tokens)
