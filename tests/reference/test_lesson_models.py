@@ -386,7 +386,7 @@ def trained_again(corpus: dict[str, int], num_merges: int, rule: str) -> list[st
 
 
 @pytest.mark.parametrize("rule", ["likelihood", "frequency"])
-def test_training_is_that_of_the_definition(rule: str) -> None:
+def test_training_equals_its_definition(rule: str) -> None:
     number = amount(2000, default=60)
     for seed in range(number):
         rng = random.Random(seed)

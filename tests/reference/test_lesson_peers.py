@@ -139,7 +139,7 @@ def test_split_is_that_of_a_regex_engine_with_categories() -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"\p{L}+", r"[^\p{Ll}\s]", r"\P{L}+", r"[\S]\s*", r"\\s|[\]\p{N}]", r"\p{Zs}"])
-def test_classes_mean_the_same_wherever_they_stand(pattern: str) -> None:
+def test_character_classes_equal_those_of_regex_inside_and_outside_of_brackets(pattern: str) -> None:
     text = "Ab c\x1c1\\s]٣\u3000小 é\t_"
     assert [part for part in split(text, pattern) if regex.fullmatch(pattern, part)] == regex.findall(pattern, text)
 

@@ -44,7 +44,7 @@ words = st.dictionaries(
 
 
 @given(documents, rules, anything)
-def test_what_was_encoded_comes_back(corpus: list[str], rule: str, text: str) -> None:
+def test_decoding_inverts_encoding(corpus: list[str], rule: str, text: str) -> None:
     tok = Tokenizer.train(corpus, 280, tie_break=rule)
     for each in [text, *corpus]:
         assert tok.decode(tok.encode(each), errors="strict") == each
@@ -69,7 +69,7 @@ def test_both_encoders_agree_on_trained_merges(corpus: list[str], rule: str, tex
 
 
 @given(documents, rules)
-def test_weights_stand_for_repetition(corpus: list[str], rule: str) -> None:
+def test_a_weight_equals_repetition(corpus: list[str], rule: str) -> None:
     sequences = [list(doc.encode()) for doc in corpus]
     unique = Counter(corpus)
     weighted = train([list(doc.encode()) for doc in unique], list(unique.values()), BYTES, 20, tie_break=rule)
@@ -124,7 +124,7 @@ def test_cutting_at_special_tokens_loses_nothing(pieces: list[str], permitted: b
 
 
 @given(st.text(alphabet="ab小冬", max_size=30), rules)
-def test_characters_come_back(text: str, rule: str) -> None:
+def test_characters_round_trip(text: str, rule: str) -> None:
     strings = character_alphabet({text: 1})
     learned = train_characters(text, len(strings) + 5, tie_break=rule)
     ids = encode(to_ids(text, strings), ranks(learned.merges))
@@ -132,7 +132,7 @@ def test_characters_come_back(text: str, rule: str) -> None:
 
 
 @given(words, rules, st.sampled_from(["symbol", "suffix"]))
-def test_words_come_back(counts: dict[str, int], rule: str, style: str) -> None:
+def test_words_round_trip(counts: dict[str, int], rule: str, style: str) -> None:
     learned = train_words(counts, 10, style=style, tie_break=rule)
     assert all(tokens[-1].endswith(END) for tokens in known_words(counts, learned, style).values())
     spelled = [decode_bytes(encode_word(word, learned, style), learned.vocabulary()).decode() for word in counts]

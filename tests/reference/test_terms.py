@@ -106,7 +106,7 @@ def test_forbidden_words_are_found_except_in_phrases_and_code() -> None:
     assert forbidden("`id` and ids, an English line") == []
 
 
-def test_there_is_a_text_of_each_kind() -> None:
+def test_files_of_each_kind_are_checked() -> None:
     suffixes = {path.name.split(".", 1)[1] for path in FILES}
     assert {"md", "zh.md", "zh.svg"} <= suffixes
 
