@@ -170,7 +170,7 @@ class Endless:
 
 
 @starts_cluster
-def test_ctrl_c(connected: Any, tmp_path: Path) -> None:
+def test_ctrl_c_cancels_tasks(connected: Any, tmp_path: Path) -> None:
     began = 0.0
 
     def idle() -> None:
@@ -239,7 +239,7 @@ def test_a_driver_that_is_killed(cluster: Any, rows: Path, tok: jeton.Tokenizer,
 
 
 @starts_cluster
-def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None:
+def test_training_on_counts_of_a_cluster(cluster: Any, rows: Path, tmp_path: Path) -> None:
     jeton.shards.make(rows, tmp_path / "out", format="counts", runner="ray", ray_address=cluster.address, **OPTIONS)
     files = sorted((tmp_path / "out").glob("*.jtc"))
     assert len(files) > 5
@@ -247,7 +247,9 @@ def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None
 
 
 @starts_cluster
-def test_a_shuffle(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shuffle_on_a_cluster_equals_a_local_one(
+    cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     options = {**OPTIONS, "shuffle": 3}
     jeton.shards.make(rows, tmp_path / "local", tok, **options)
     jeton.shards.make(rows, tmp_path / "ray", tok, runner="ray", ray_address=cluster.address, **options)
