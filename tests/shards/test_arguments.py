@@ -51,7 +51,7 @@ def test_each_argument_has_its_totals(
         assert again.arguments == report.arguments
 
 
-def test_one_argument_is_the_corpus(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_single_argument_is_not_reported(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     report = make(corpus, tmp_path / "out", tok)
     assert report.arguments == {}
     assert "arguments" not in facts_of(tmp_path / "out" / "manifest.json")
@@ -75,7 +75,7 @@ def test_plans_with_wrong_arguments(corpus: Path, tok: jeton.Tokenizer, tmp_path
             jeton.shards.status(tmp_path / "out")
 
 
-def test_counts_have_none(corpus: Path, tmp_path: Path) -> None:
+def test_counts_have_no_arguments(corpus: Path, tmp_path: Path) -> None:
     report = jeton.shards.make(
         [corpus / "a.jsonl", corpus / "d"], tmp_path / "out", None, format="counts", progress=False
     )

@@ -60,7 +60,7 @@ def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(listed) < 10
 
 
-def test_verify_reads_counts(corpus: Path, tmp_path: Path) -> None:
+def test_damaged_counts_are_found(corpus: Path, tmp_path: Path) -> None:
     jeton.shards.make(corpus, tmp_path, format="counts", task_bytes=3000, progress=False, verify=False)
     assert jeton.shards.verify(tmp_path, progress=False).is_valid
     path = tmp_path / "shard-00001.jtc"

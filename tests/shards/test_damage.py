@@ -85,7 +85,7 @@ def test_a_manifest_that_was_edited_is_found(change: dict[str, Any], tok: jeton.
     assert is_found(folder)
 
 
-def test_what_a_manifest_lacks_is_found(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_missing_entry_of_a_manifest_is_found(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """Its entries are read by `open`, or compared with the plan and the completions."""
     path = make(tmp_path, tok, pack=8) / "manifest.json"
     whole = facts_of(path)
@@ -224,7 +224,7 @@ def test_a_completion_of_another_structure(
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b"null", b'{"task": 0', b"[" * 100_000, b"\xff\xfe", b"7" * 5000]
 )
-def test_files_that_are_no_objects(content: bytes, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_files_without_a_json_object_are_an_error(content: bytes, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     folder = make(tmp_path, tok, shuffle=1)
     verbs: dict[str, Callable[[Path], object]] = {
         "manifest.json": jeton.shards.open,
@@ -369,7 +369,7 @@ def test_an_index_of_many_sequences_in_a_short_file(tok: jeton.Tokenizer, tmp_pa
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.slow(reason="a minute; the other tests of this file")
 @pytest.mark.parametrize("mode", ["flips", "json", "arrow", "parquet"])
-def test_random_damage(mode: str) -> None:
+def test_random_damage_is_found(mode: str) -> None:
     """`JETON_DAMAGES`: number of trials of each layout."""
     number = os.environ.get("JETON_DAMAGES", "20")
     run = subprocess.run([sys.executable, TOOL, mode, "--number", number], capture_output=True, text=True, check=False)

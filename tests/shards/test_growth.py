@@ -67,7 +67,7 @@ def ran_again(folder: Path, before: dict[str, int]) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [{}, {"format": "megatron", "pack": 64}, {"format": "olmo"}], ids=str)
-def test_what_is_added_is_as_of_one_run(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_adding_gives_the_files_of_one_run(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data = tmp_path / "data"
     old = [write(data, "a.jsonl", 1, 200), write(data, "b.jsonl.gz", 2), write(data, "c.txt", 3)]
     new = [write(data, "0.jsonl", 4), write(data, "d.txt", 5)]
@@ -84,7 +84,7 @@ def test_what_is_added_is_as_of_one_run(options: dict[str, Any], tok: jeton.Toke
     assert not ran_again(tmp_path / "out", before)
 
 
-def test_the_same_call_adds_what_is_new(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_repeated_call_adds_new_files(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """New files go to the end, also if their names do not."""
     data = tmp_path / "data"
     old = [write(data, "b.jsonl", 1, 200), write(data, "d.jsonl", 2)]
@@ -225,7 +225,7 @@ def test_cuts_of_a_file_that_has_changed() -> None:
             assert others[0] == others[1]
 
 
-def test_another_error_policy(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_another_error_policy_repeats_failed_tasks(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     path = write(data, "a.jsonl", 1, 300)
     lines = path.read_text().splitlines(keepends=True)
@@ -335,7 +335,7 @@ def test_adding_reads_earlier_inputs_that_have_changed(tok: jeton.Tokenizer, tmp
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
-def test_repair_where_the_inputs_are_not(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_repair_without_inputs(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "data", "a.jsonl", 1, 100), tmp_path / "out"
     made = make(path, out, tok, **options)
     whole = digest(out)
@@ -400,7 +400,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "grow_shards.py"
     ],
 )
 @pytest.mark.timeout(600)
-def test_random_growth(mode: str, number: int) -> None:
+def test_random_growth_equals_one_run(mode: str, number: int) -> None:
     run = subprocess.run([sys.executable, TOOL, mode, "--number", str(number)], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
 
@@ -445,7 +445,7 @@ def test_an_interrupted_change_of_plan(
     assert digest(tmp_path / "again") == digest(out)
 
 
-def test_what_is_added_through_a_link_is_known(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_files_added_through_a_link_are_recognized(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     old, new = write(data, "a.jsonl", 1), write(data, "b.jsonl", 2)
     make(old, out, tok)
@@ -456,7 +456,7 @@ def test_what_is_added_through_a_link_is_known(tok: jeton.Tokenizer, tmp_path: P
     assert stored(out) == stored(tmp_path / "whole")
 
 
-def test_adding_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_additions_are_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     path = write(data, "a.jsonl", 1)
     with pytest.raises(ShardError, match=r"no plan\.json"):

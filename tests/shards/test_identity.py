@@ -53,7 +53,7 @@ def test_a_task_smaller_than_a_line(tok: jeton.Tokenizer, tmp_path: Path) -> Non
     assert report.empty == 1
 
 
-def test_processes_write_the_same(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_processes_write_equal_files(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path / "threads", tok, workers=3)
     make(corpus, tmp_path / "processes", tok, workers=2, runner="processes")
     assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
@@ -151,6 +151,8 @@ def test_bos_and_named_tokens(corpus: Path, tok: jeton.Tokenizer, documents: lis
     assert stored(tmp_path) == [[EOS + 1, *ids[:-1], EOS + 1] for ids in documents]
 
 
-def test_without_eos(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+def test_append_eos_false_leaves_eos_out(
+    corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
     make(corpus, tmp_path, tok, format="datatrove", append_eos=False, verify=True)
     assert stored(tmp_path) == [ids[:-1] for ids in documents]

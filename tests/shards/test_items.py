@@ -166,7 +166,7 @@ def test_several_folders_as_one(corpus: Path, tok: jeton.Tokenizer, documents: l
     assert len(jeton.shards.open(iter(paths[:1]))) == len(ones[0])
 
 
-def test_conversations_beside_plain_documents(
+def test_folders_of_conversations_and_documents_open_as_one(
     corpus: Path, chats: Path, tok: jeton.Tokenizer, chat_tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     plain = make(corpus / "a.jsonl", tmp_path / "plain", chat_tok, format="bin")
@@ -182,7 +182,7 @@ def test_conversations_beside_plain_documents(
     assert batch.loss_mask.tolist() == [*opened[number + 1]["loss_mask"].tolist(), *opened[0]["loss_mask"].tolist()]
 
 
-def test_folders_that_are_no_sequence(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_incompatible_folders_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     first = make(corpus / "a.jsonl", tmp_path / "first", tok)
     other = tok.add_tokens(["<|other|>"])
     for name, match, tokenizer, options in (

@@ -199,7 +199,7 @@ def test_padding_by_the_role(rows: Path, tok: jeton.Tokenizer) -> None:
         jeton.shards.open(rows.parent / "plain").take([1]).padded(8)
 
 
-def test_singular_and_plural(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_reports_of_one_document_use_the_singular(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     report = jeton.shards.make(tmp_path / "a.txt", tmp_path / "out", tok, progress=False)
     assert repr(report) == "Report(1 document, 1 token, 1 shard of format megatron)"

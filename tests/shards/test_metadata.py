@@ -159,7 +159,7 @@ def test_lines_of_a_text_have_numbers_of_the_file(tok: jeton.Tokenizer, tmp_path
     assert numbers == [number for number in range(1, 300) if number % 3]
 
 
-def test_joined_shards(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_joined_shards_have_joined_metadata(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     corpus, expected = records
     make(corpus, tmp_path / "out", tok, join=True)
     lines = (tmp_path / "out" / "joined" / "joined.metadata.jsonl").read_bytes().splitlines()
@@ -223,7 +223,7 @@ def test_damaged_metadata_is_found(records: Any, tok: jeton.Tokenizer, tmp_path:
         jeton.shards.metadata(tmp_path / "out")[0]
 
 
-def test_refusals(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_uses_of_metadata_are_refused(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     corpus, _ = records
     make(corpus, tmp_path / "out", tok, keep=[])
     with pytest.raises(ConfigError, match="its documents have no metadata; pass keep"):
@@ -240,7 +240,7 @@ def test_refusals(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", keep=["id"])
 
 
-def test_several_folders(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_metadata_of_several_folders_are_read_as_one(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     import pickle
 
     corpus, expected = records

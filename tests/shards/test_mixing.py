@@ -66,7 +66,7 @@ def test_sources_are_ordinary_folders(data: Path, tok: jeton.Tokenizer, tmp_path
     assert made.shares == {"web": 0.75, "code": 0.25}
 
 
-def test_another_mix_encodes_nothing_again(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_changed_mix_reuses_encoded_sources(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     first = make(mix_of(data, web={"weight": 3}, code={"weight": 1}), tmp_path / "out", tok)
     before = times(tmp_path / "out")
     (data / "web.jsonl").rename(tmp_path / "elsewhere")
@@ -121,7 +121,7 @@ def test_amounts_are_exact(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> 
         assert sum(found.shares.values()) == pytest.approx(1)
 
 
-def test_weights_alone_take_as_much_as_there_is(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_weights_alone_use_the_largest_total(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     made = make(mix_of(data, web={"weight": 0.5}, code={"weight": 0.5}), tmp_path / "out", tok)
     assert {name: one.epochs == 1 for name, one in made.sources.items()} == {"web": False, "code": True}
     again = make(mix_of(data, web={"weight": 0.5}, code={"weight": 0.5, "max_epochs": 1.5}), tmp_path / "out", tok)
@@ -172,7 +172,9 @@ def test_planned_on_many_machines(data: Path, tok: jeton.Tokenizer, tmp_path: Pa
     assert times(tmp_path / "out") == before
 
 
-def test_files(data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mix_is_read_from_a_file(
+    data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Paths are relative to the file, wherever the call is made; a text is a number with a unit."""
     (data / "mix.toml").write_text(
         'tokens = "0.5k"\n[sources.web]\npaths = ["web.jsonl", "wik*.jsonl"]\nweight = 1\n'
@@ -222,14 +224,16 @@ ONE = '[sources.web]\npaths = "web.jsonl"\n'
         ("[sources]\nweb = 3", r"sources\.web: it is not a table with paths and a weight"),
     ],
 )
-def test_wrong_files(text: str, message: str, data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_mix_files_are_refused(
+    text: str, message: str, data: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     (tmp_path / "mix.toml").write_text(text)
     with pytest.raises(FormatError, match=message):
         make(tmp_path / "mix.toml", tmp_path / "out", tok)
     assert not (tmp_path / "out").exists()
 
 
-def test_missing_files(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_missing_files_are_errors(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         make(tmp_path / "mix.toml", tmp_path / "out", tok)
     (tmp_path / "mix.toml").write_text(f"{ONE}weight = 1")
@@ -258,7 +262,7 @@ def test_budgets_beyond_a_source(data: Path, tok: jeton.Tokenizer, tmp_path: Pat
     assert make(mix_of(data, web={"tokens": size * 2, "max_epochs": 2}), out, tok).tokens == 2 * size
 
 
-def test_sources_that_differ(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_sources_with_different_formats_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(mix_of(data, web={"weight": 1}), tmp_path / "out", tok)
     other = {"progress": False, "format": "megatron", "append_eos": True}
     jeton.shards.make(data / "wiki.jsonl", tmp_path / "out" / "wiki", tok, **other)
@@ -270,7 +274,7 @@ def test_sources_that_differ(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -
         make(mix_of(data, web={"weight": 1}), tmp_path / "counts", None, format="counts", append_eos=False)  # type: ignore[arg-type]
 
 
-def test_sources_without_tokens(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_sources_without_tokens_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (data / "none.jsonl").write_text('{"text": ""}\n')
     with pytest.raises(ConfigError, match="the source 'none' has no tokens; leave it out"):
         make(mix_of(data, web={"weight": 1}, none={"weight": 1}), tmp_path / "out", tok)
@@ -313,7 +317,7 @@ def test_complete_sources_are_checked(
         make(mix, tmp_path / "out", tok, max_skipped=0)
 
 
-def test_damaged_mixes(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_damaged_mixes_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(mix_of(data, web={"weight": 1}), tmp_path / "out", tok)
     path = tmp_path / "out" / "mix.json"
     good, facts = path.read_bytes(), facts_of(path)

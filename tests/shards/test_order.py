@@ -46,13 +46,13 @@ def test_items_are_those_of_plain_python(size: int, seed: int, key: list[int], d
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 16, 17, 1000, 4096, 65_537])
-def test_each_item_once(size: int) -> None:
+def test_each_item_occurs_once(size: int) -> None:
     found = permuted(np.arange(size), size, 1, 2)
     assert np.array_equal(np.sort(found), np.arange(size))
     assert size < 16 or not np.array_equal(found, permuted(np.arange(size), size, 1, 3))
 
 
-def test_no_pattern() -> None:
+def test_orders_show_no_pattern() -> None:
     # All permutations of four items, and the items at each place, are about equally frequent.
     orders = Counter(tuple(permuted(np.arange(4), 4, seed).tolist()) for seed in range(2400))
     assert len(orders) == 24

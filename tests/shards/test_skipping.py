@@ -61,7 +61,7 @@ def test_rejects_have_file_line_and_reason(options: dict[str, Any], tok: jeton.T
     assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
 
 
-def test_damaged_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_damaged_rejects_are_found_and_repaired(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "a.jsonl", bad=(20, 150)), tmp_path / "out"
     make(path, out, tok)
     whole = digest(out)
@@ -76,7 +76,7 @@ def test_damaged_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert digest(out) == whole
 
 
-def test_rejects_follow_repairs(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_repaired_records_leave_the_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "a.jsonl", bad=(20, 150)), tmp_path / "out"
     make(path, out, tok)
     write(path, bad=(150,))
@@ -147,7 +147,7 @@ def test_a_share_ends_a_run_early(tok: jeton.Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "", "%", "5 %", "101%", "x", "1e3", "٣", "." * 30, "1" * 30])
-def test_invalid_limits(value: object) -> None:
+def test_invalid_limits_are_refused(value: object) -> None:
     with pytest.raises(ConfigError, match="max_skipped="):
         SkipLimit.of(value)
 
@@ -215,7 +215,7 @@ def test_inputs_that_cannot_be_read(tok: jeton.Tokenizer, tmp_path: Path, monkey
     assert stored(out) == stored(tmp_path / "whole")
 
 
-def test_an_input_of_several_tasks_that_cannot_be_read_any_more(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_input_that_becomes_unreadable_is_one_skipped_record(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """It is one record; when it is back, all is as before."""
     files, out = [write(tmp_path / f"{number}.jsonl", number) for number in range(3)], tmp_path / "out"
     make(files, out, tok)

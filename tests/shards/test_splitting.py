@@ -136,13 +136,13 @@ def test_parts_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
         (True, "True is not a share between 0 and 1"),
     ],
 )
-def test_wrong_shares(validation: Any, message: str) -> None:
+def test_wrong_shares_are_refused(validation: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parts_of(validation)
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5,), "01", (0, 2), (float("nan"), 1), (True, 1), (0, 1e-30)])
-def test_wrong_ranges(shares: Any) -> None:
+def test_wrong_ranges_are_refused(shares: Any) -> None:
     with pytest.raises(ConfigError, match="is not a pair of numbers from 0 to 1, the first of which is smaller"):
         bounds_of(shares)
 

@@ -184,7 +184,7 @@ def test_changed_and_vanished_inputs(bucket: str, tok: jeton.Tokenizer) -> None:
     assert 0 < jeton.shards.status(f"{bucket}/out").done < 10
 
 
-def test_what_a_url_refuses(bucket: str, corpus: Path, tok: jeton.Tokenizer) -> None:
+def test_unsupported_calls_on_a_url_are_refused(bucket: str, corpus: Path, tok: jeton.Tokenizer) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"s3://.*/out: memory-mapping shards at a URL"):
         jeton.shards.open(f"{bucket}/out")
     with pytest.raises(ShardError, match=r"s3://.*/out: no plan\.json"):

@@ -42,7 +42,7 @@ def verify(out: Path, **options: Any) -> jeton.shards.Verification:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_without_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
+def test_shards_are_verified_without_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
     out = made(rows, tok, **options)
     alone = verify(out, inputs=False)
     shutil.rmtree(rows)
@@ -74,7 +74,7 @@ def test_damage_is_found_without_inputs(options: dict[str, Any], rows: Path, tok
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_moved_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
+def test_moved_inputs_are_compared(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
     out = made(rows, tok, **options)
     expected = verify(out)
     other = rows.parent / "elsewhere" / "texts"
@@ -131,8 +131,8 @@ def test_an_input_of_the_same_size_and_other_content_is_found(rows: Path, tok: j
     assert "inputs=False" in problem
 
 
-def test_a_document_more_is_found(rows: Path, tok: jeton.Tokenizer) -> None:
-    """A shard with fewer documents than its touched source."""
+def test_a_document_missing_from_its_source_is_found(rows: Path, tok: jeton.Tokenizer) -> None:
+    """The source loses its last row, and keeps its size."""
     out = made(rows, tok, task_bytes=10**6)
     for path in rows.iterdir():
         text = path.read_bytes()
