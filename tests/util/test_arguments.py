@@ -391,7 +391,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
     return made
 
 
-def test_every_public_function_is_here() -> None:
+def test_every_public_function_is_tested() -> None:
     functions = {name for name in jeton.__all__ if inspect.isfunction(getattr(jeton, name))} - {
         "default",
         "names",
@@ -426,7 +426,7 @@ def takes_something(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", TAKES)
-def test_every_argument_is_here(name: str, functions: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
+def test_every_argument_is_tested(name: str, functions: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
     parameters = inspect.signature(functions[name][0]).parameters.values()
     assert {each.name for each in parameters if each.kind is not each.VAR_KEYWORD} == TAKES[name].keys()
 
@@ -471,7 +471,7 @@ def test_the_options_of_presets(preset: str) -> None:
     assert not found, "\n".join(found)
 
 
-def test_what_is_wrong_inside_is_named() -> None:
+def test_a_wrong_element_is_named() -> None:
     small = {97: b"a", 98: b"b", 256: b"ab"}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"vocab": {0: "a"}}, r"vocab\[0\]='a' is not bytes"),
@@ -529,7 +529,7 @@ HUGE = (1 << 63, 1 << 64, 1 << 200, 10**5000)
 
 
 @pytest.mark.parametrize("value", HUGE, ids=["2^63", "2^64", "2^200", "10^5000"])
-def test_huge_integers(value: int) -> None:
+def test_huge_integers_are_refused(value: int) -> None:
     """They reach neither the core nor NumPy, whose error would be an `OverflowError`, and messages show them or not."""
     pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
     unigram = jeton.Tokenizer.from_bytes(f'{{"model": {{"type": "Unigram", "unk_id": 0, "vocab": {pieces}}}}}'.encode())
@@ -564,6 +564,6 @@ def test_huge_integers(value: int) -> None:
             call()
 
 
-def test_amounts_with_more_digits_than_python_converts() -> None:
+def test_amounts_with_too_many_digits_are_refused() -> None:
     with pytest.raises(jeton.ConfigError, match="memory_limit"):
         jeton.Limits(memory_limit="9" * 5_000)

@@ -18,7 +18,7 @@ from jeton.util.atomic import is_stream, write_atomically
 from ..material import tokenizer
 
 
-def test_it_writes(tmp_path: Path) -> None:
+def test_a_file_has_its_name_only_once_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for content in (b"first", b"second, longer", b""):
         with write_atomically(path) as file:
@@ -44,7 +44,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> N
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     with pytest.raises(FileNotFoundError):
         tok.save(tmp_path / "missing" / "tokenizer.json")
 
@@ -97,7 +97,7 @@ def test_other_hard_links_keep_the_old_content(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
-def test_the_mode_of_another_users_file_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mode_of_another_users_file_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     path.chmod(0o4711)
@@ -115,7 +115,7 @@ def test_the_mode_of_another_users_file_is_not_taken_over(tmp_path: Path, monkey
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 @pytest.mark.timeout(20)
-def test_stale_names_that_others_made_are_not_opened(tmp_path: Path) -> None:
+def test_stale_temporary_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
     (tmp_path / "mine").write_bytes(b"old")
     (tmp_path / ".a.txt.0000000000000000.tmp").symlink_to("mine")
     os.mkfifo(tmp_path / ".a.txt.0000000000000001.tmp")
@@ -268,7 +268,7 @@ with write_atomically(sys.argv[1]) as file:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL and locks are POSIX's")
-def test_the_next_save_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_the_next_save_removes_files_of_a_killed_one(tmp_path: Path) -> None:
     path = tmp_path / "a [1].txt"
     for _ in range(2):
         subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60, check=False)
@@ -286,7 +286,7 @@ def test_the_next_save_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a name of 255 bytes is POSIX's limit")
-def test_errors_name_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_name_the_given_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(path: Path) -> OSError:
         with pytest.raises(OSError, match=re.escape(str(path))) as caught, write_atomically(path) as file:
             file.write(b"x")

@@ -145,7 +145,7 @@ print(ended(lambda: tok.split("a b c", 2)), time.monotonic() - before < 5)
     assert run(makes_logger + code) == "0 True\n"
 
 
-def test_forks_do_not_wait_for_imports_of_others(tmp_path: Path) -> None:
+def test_forks_do_not_wait_for_imports_of_other_modules(tmp_path: Path) -> None:
     """A module that is a server, for example, whose import never ends."""
     (tmp_path / "server.py").write_text("import jeton, time\njeton.default\ntime.sleep(60)\n")
     code = f"""
