@@ -226,7 +226,7 @@ def merge_vocab(random: Random, tok: Tokenizer, alphabet: str, texts: list[str])
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_random_surgeries(block: int) -> None:
+def test_random_surgeries_keep_their_invariants(block: int) -> None:
     for seed in range(block, CASES, BLOCKS):
         random = Random(seed)
         kind, alphabet = random.choice(KINDS), random.choice(ALPHABETS)

@@ -149,7 +149,7 @@ def test_references_are_refused_by_name_or_dropped(tok: Tokenizer) -> None:
     assert bare.definition.config == {"additional_special_tokens": ["x"]}  # without bos, no add_eos_token
 
 
-def test_defaults_lose_the_token(tok: Tokenizer) -> None:
+def test_a_removed_token_leaves_the_default_permission(tok: Tokenizer) -> None:
     made = jeton.prune(tok.with_options(special=["<s>", "</s>"]), remove=["<s>"]).tokenizer
     assert made.encode("</s>") == [made.special_tokens["</s>"]]
 
@@ -181,12 +181,12 @@ def test_with_a_corpus_and_kept_tokens(tok: Tokenizer) -> None:
         ({"remove": [9999]}, "remove=9999"),
     ],
 )
-def test_refused(tok: Tokenizer, options: dict[str, Any], message: str) -> None:
+def test_invalid_removals_are_refused(tok: Tokenizer, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         jeton.prune(tok, **options)
 
 
-def test_tokens_of_the_model_that_others_need() -> None:
+def test_removing_a_token_that_the_model_needs_is_refused() -> None:
     unigram = jeton.train(CORPUS, 40, preset="unigram", progress=False)
     with pytest.raises(ConfigError, match="is the unknown token of the model"):
         jeton.prune(unigram, remove=[unigram.definition.model.unk_token], drop_references=True)
@@ -197,7 +197,7 @@ def test_tokens_of_the_model_that_others_need() -> None:
         jeton.prune(tok, remove=["ab"])
 
 
-def test_byte_tokens(data: Path) -> None:
+def test_removing_byte_tokens_is_refused(data: Path) -> None:
     with pytest.raises(ConfigError, match="'<0x41>' is an initial symbol"):
         jeton.prune(jeton.load(data / "vocabs" / "mistral-v1.model"), remove=[3 + 0x41])
 
