@@ -1,4 +1,4 @@
-"""What a corpus may be, in what order it is read, and that nothing is lost on the way."""
+"""Kinds of corpora, their order, and that no text is lost."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class TestPlaces:
     def test_an_unreadable_folder_is_not_left_out_in_silence(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Simulated, for the tests may run as root, who may read everything."""
+        """The error is simulated, because the tests may run as root, who can read everything."""
         scandir = os.scandir
 
         def refuse(path: str) -> object:
@@ -318,7 +318,7 @@ class TestText:
 
     def test_replace_continues_and_counts(self, tmp_path: Path) -> None:
         path = tmp_path / "mixed.txt"
-        path.write_bytes(b"a\xff\xfeb\xe5\xb0 \xef\xbf\xbd")  # two bad bytes, one cut character, one honest U+FFFD
+        path.write_bytes(b"a\xff\xfeb\xe5\xb0 \xef\xbf\xbd")  # 2 invalid bytes, a cut character, a real U+FFFD
         corpus = open_corpus([path, b"\xff" * 3, "x\udc80"], errors="replace")
         assert texts(corpus) == ["a\ufffd\ufffdb\ufffd \ufffd", "\ufffd" * 3, "x\ufffd"]
         assert corpus.replaced == {str(path): 3, "corpus": 4}
@@ -368,7 +368,7 @@ class TestMisuse:
 
 
 def bomb(suffix: str, num_mb: int, byte: bytes = b"\0") -> bytes:
-    """One byte so many times, in members or frames of a megabyte."""
+    """A number of megabytes of one byte, in members or frames of a megabyte."""
     return COMPRESS[suffix](byte * (1 << 20)) * num_mb
 
 
@@ -398,7 +398,7 @@ class TestBombs:
                 open_corpus(path, max_expansion=wrong)  # type: ignore[arg-type]
 
     def test_a_read_of_zstandard_is_bounded(self) -> None:
-        """What was one block of input became gigabytes of output, and each read copied what was left of it."""
+        """Without the bound, one block of input became gigabytes of output, and each read copied the rest of it."""
         with decompressed(io.BufferedReader(io.BytesIO(bomb(".zst", 300))), "a.zst", max_expansion=None) as stream:
             tracemalloc.start()
             try:
@@ -416,7 +416,7 @@ class TestBombs:
     def test_truncated_frames_of_zstandard_are_an_error(
         self, parts: list[bytes], level: int, checksum: bool, with_size: bool
     ) -> None:
-        """Any frames are read whole, and cut anywhere they are an error."""
+        """Frames of any kind are read completely; truncated anywhere, they are an error."""
         packer = zstandard.ZstdCompressor(level=level, write_checksum=checksum, write_content_size=with_size)
         skipped = b"\x53\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"123"
         frames = [packer.compress(part) for part in parts]
@@ -460,7 +460,7 @@ class TestBombs:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process takes is known on Linux")
 def test_generated_bombs_end_in_an_error() -> None:
-    """Some of the bombs of tools/corpus_bombs.py, which makes hundreds."""
+    """Some of the bombs of tools/corpus_bombs.py, which generates hundreds."""
     tool = Path(__file__).parents[1] / "tools" / "corpus_bombs.py"
     done = subprocess.run([sys.executable, str(tool), "--variants", "2"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
@@ -519,7 +519,7 @@ class TestEncodings:
     def test_text_in_another_encoding_equals_that_in_utf8(
         self, tmp_path: Path, encoding: str, documents: Literal["file", "line"], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(streams, "READ_BYTES", 7)  # characters are cut
+        monkeypatch.setattr(streams, "READ_BYTES", 7)  # reads end inside of characters
         plain, other = tmp_path / "plain.txt", tmp_path / "other.txt.gz"
         plain.write_text(CHINESE, "utf-8")
         other.write_bytes(gzip.compress(CHINESE.encode(encoding)))

@@ -1,4 +1,4 @@
-"""Counts: what is counted, and through which stages."""
+"""Counts of pretokens: stages, arithmetic, files and reports."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PRETOKENIZERS = [
 
 
 def plainly(normalizer: list[dict], pretokenizer: list[dict], texts: list[str]) -> list[tuple[bytes, int]]:
-    """Stage by stage, text by text, in a dict."""
+    """Counts in plain Python: stage by stage, text by text, in a dict."""
     counts: Counter[bytes] = Counter()
     for text in texts:
         [(normalized, _)] = _core.normalize_texts(json.dumps(normalizer), [text], [])
@@ -89,7 +89,7 @@ def test_user_defined_tokens_cut_normalized_text_and_are_not_counted() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_counts_do_not_depend_on_threads(threads: int) -> None:
-    texts = [f"{i} words, {'word ' * (i % 7)}\n" * 300 for i in range(200)]  # over the size that is worth threads
+    texts = [f"{i} words, {'word ' * (i % 7)}\n" * 300 for i in range(200)]  # large enough for threads
     stages = {"normalizer": [{"type": "NFKC"}, {"type": "Lowercase"}], "pretokenizer": [SENTENCEPIECE]}
     assert sum(map(len, texts)) > 1 << 20
     assert jeton.count_pretokens(texts, threads=threads, **stages).items() == plainly(*stages.values(), texts)
@@ -280,7 +280,7 @@ def integer(value: int) -> bytes:
 
 
 def hostile_run(*entries: tuple[int, bytes, int, int], length: int | None = None) -> bytes:
-    """A run with a right checksum: (shared, rest, count, first)."""
+    """A run with a valid checksum; entries: (shared, rest, count, first)."""
     body = b""
     for shared, rest, count, first in entries:
         size = len(rest) if length is None else length
@@ -396,7 +396,7 @@ def test_rare_pretokens_are_left_out_after_weighting_whatever_the_number_of_sour
 
 
 def test_a_file_is_not_much_larger_in_memory(tmp_path: Path) -> None:
-    """An entry takes 64 bytes at most from the one before, whatever both share."""
+    """An entry shares at most 64 bytes with the one before, even if more are equal."""
     long = "a" * 5_000
     counts = jeton.Counts.from_mapping({long + str(n): 1 for n in range(50)})
     path = tmp_path / "x.jtc"

@@ -24,7 +24,7 @@ from .material import TRICKY
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "tools"
 
-# A change of either makes other ids, and is a new major version.
+# A change of either changes ids, and needs a new major version.
 FINGERPRINT = "j1:c43f59e9486e9caf4776a65040959b772d62b8646675a893ae8b231a2f719094"
 RANKS_SHA256 = "81f5e156baea368b9b15caefc8bb4dbae10318509accff3d1d650780a9e198dd"
 
@@ -174,5 +174,5 @@ def test_weights_give_each_group_its_share() -> None:
     sizes = {"en": 4_000_000, "de": 1_000_000, "yo": 10_000, "ab": 100}
     weights = recipe.weigh(sizes, {"en": 50})
     assert min(weights.values()) == 1
-    assert weights["yo"] / weights["de"] == pytest.approx(8, rel=0.1)  # the maximum; by square roots it would be 10
+    assert weights["yo"] / weights["de"] == pytest.approx(8, rel=0.1)  # the maximum; by square roots: 10
     assert weights["ab"] == weights["yo"]

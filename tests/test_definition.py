@@ -64,7 +64,7 @@ def test_splits_tile_the_text(name: str) -> None:
 
 def test_text_that_no_alternative_matches_is_a_pretoken() -> None:
     assert Pattern.of(r"\d+").split("tel. 555-1234") == [(0, 5), (5, 8), (8, 9), (9, 13)]
-    assert Pattern.of("x*").split("aaxxa") == [(0, 2), (2, 4), (4, 5)], "a match of nothing does not cut"
+    assert Pattern.of("x*").split("aaxxa") == [(0, 2), (2, 4), (4, 5)], "an empty match does not split"
 
 
 def test_the_canonical_form_omits_facts_that_change_no_id() -> None:

@@ -1,4 +1,4 @@
-"""``tools/environment.py``, which makes the environments of the Makefile: what it reports of a machine."""
+"""``tools/environment.py``, which creates the environments of the Makefile: its reports on a machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``import jeton`` is light: what is needed for some calls only is imported by them."""
+"""``import jeton`` is light: modules needed by some calls only are imported by those calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders as corpora come: every document is read once, as what it is, and everything else is reported.
+"""Folders in the forms of published corpora: every document is read once, in its format, and other files are reported.
 
 Each case writes a folder, names the files that are read, with a plain reader for each, and what is reported. The
 documents are read in three ways: one by one, in batches, and by the tasks of a plan that cuts files.
@@ -175,7 +175,7 @@ def dataset(number: int = 30, shards: int = 2) -> Write:
 
 
 def cached(path: Path) -> None:
-    """A dataset with the result of a `map` that was cached beside its files."""
+    """A dataset with the cached result of a `map` beside its files."""
     dataset()(path)
     ipc(is_file=False)(path / "cache-0123456789abcdef.arrow")
 
@@ -488,7 +488,7 @@ def made(case: Case, tmp_path: Path) -> Path:
 
 
 def tasks_of(corpus: Corpus) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Documents by the tasks of a plan, and after those of a task the records that it skipped."""
+    """Documents read by the tasks of a plan; the records that a task skipped follow its documents."""
     plan = Plan(list_inputs(corpus), reading_of(corpus), "megatron", "int32", 400, "j1:0", 300)
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
     for task in plan.tasks:
@@ -659,7 +659,7 @@ class TestUrls:
 
 
 class TestDamage:
-    """A file that is cut or changed never gives other documents in silence."""
+    """A truncated or changed file never yields other documents without an error."""
 
     @pytest.mark.parametrize(
         ("name", "write"),
@@ -688,7 +688,7 @@ class TestDamage:
         whole = path.read_bytes()
         for at in [*range(0, 3600, 41), *range(124, 160, 2), *range(512 + 124, 512 + 160, 3)]:
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-            list(open_corpus(path, errors="skip"))  # no other exception, and it ends
+            list(open_corpus(path, errors="skip"))  # any other exception fails the test
 
     def test_two_tars_in_one_file(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar"

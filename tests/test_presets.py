@@ -1,4 +1,4 @@
-"""Presets: worked examples, what contradicts, and what a tokenizer remembers of them."""
+"""Presets: worked examples, contradictory options, and their facts in a tokenizer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_name_is_the_class_with_its_defaults() -> None:
 
 def test_sentencepiece_merges_computed_by_hand() -> None:
     tok = train(30, preset=SentencePiece(character_coverage=1.0))
-    # es and st stand 5 times: es, the smaller string, goes first; then est, 5 times; lo, ow and ▁l 3 times: lo.
+    # es and st occur 5 times: es, the smaller string, merges first; then est, 5 times; lo, ow and ▁l 3 times: lo.
     assert [tok.id_to_token(id) for id in range(6)] == ["<unk>", "<s>", "</s>", "es", "est", "lo"]
     assert tok.decode(tok.encode("lowest")) == "lowest"
     assert tok.roles == {"unk": "<unk>", "bos": "<s>", "eos": "</s>"}
@@ -71,7 +71,7 @@ def test_counts_that_are_not_split_at_the_special_tokens() -> None:
     for preset in (None, "hf", "minbpe"):
         options: Any = {"preset": preset, "pattern": "gpt2", "unk_token": "<unk>", "progress": False}
         assert len(jeton.train(split, 300, special_tokens=["<s>"], **options)) < 300
-        assert len(jeton.train(whole, 300, **options)) < 300  # the unknown token is not in text
+        assert len(jeton.train(whole, 300, **options)) < 300  # the unknown token does not occur in text
         with pytest.raises(jeton.ConfigError, match="not split at the special token '<s>'") as caught:
             jeton.train(whole, 300, special_tokens=["<s>"], **options)
         assert caught.value.option == "special_tokens"
@@ -207,7 +207,7 @@ def test_colliding_pieces_are_refused(options: dict[str, Any]) -> None:
 
 
 def test_a_token_that_comes_about_twice_is_an_error() -> None:
-    """`#` and `###` make `##`, which with `##a` would spell what the inside of a word has already."""
+    """`#` and `###` merge to `##`. With `##a` it would spell a token that exists already."""
     preset = Hf(pre_tokenizer=[{"type": "WhitespaceSplit"}], continuing_subword_prefix="##")
     with pytest.raises(jeton.TrainingError, match="comes about in two ways"):
         jeton.train(["###a ba ###a ba"] * 5, 60, preset=preset, progress=False)

@@ -131,7 +131,7 @@ def test_a_huge_id_takes_no_gigabytes() -> None:
 
 
 def test_the_fingerprint_of_what_was_just_trained() -> None:
-    """It once copied the training log, and the tokenizer with it."""
+    """The fingerprint once copied the training log, and with it the tokenizer."""
     tok = jeton.train(["a天 a天"], 300, special_tokens=["a"], progress=False)
     assert tok.fingerprint == jeton.Tokenizer.from_bytes(tok.to_bytes()).fingerprint
 
@@ -145,7 +145,7 @@ def test_explaining_a_long_pretoken_takes_linear_time_and_says_it_is_long() -> N
 
 
 def foreign(**changes: Any) -> bytes:
-    """A small file as HF writes it, changed at the top."""
+    """A small file as HF writes it, with changed top-level members."""
     file: dict[str, Any] = {
         "added_tokens": [],
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
@@ -265,7 +265,7 @@ def test_the_best_of_many_words_take_no_gigabytes() -> None:
     tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
     ways = tok.nbest("aaa", 20)
     both = [(left + right, a + b) for left, a in ways for right, b in tok.nbest("ab", 20)]
-    both.sort(key=lambda way: -way[1])  # stable
+    both.sort(key=lambda way: -way[1])  # a stable sort
     for n in (1, 2, 5, 20):
         assert tok.nbest("aaa ab", n) == both[:n]
     began = time.perf_counter()
@@ -278,7 +278,7 @@ def test_the_best_of_many_words_take_no_gigabytes() -> None:
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.timeout(60)
 def test_encoding_a_long_run_behind_a_mark_ends() -> None:
-    """A megabyte of dashes behind a mark: near the end the same tokens were given back and found again for ever."""
+    """A megabyte of dashes after a mark: near the end, the same tokens were once dropped and found again forever."""
     tok = jeton.load(os.path.join(os.environ["JETON_TEST_DATA"], "vocabs", "gpt-neox-20b.tokenizer.json"))
     for size in (100_000, 999_999):
         text = "!" + "-" * size

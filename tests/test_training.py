@@ -1,4 +1,4 @@
-"""corpus → counts → tokenizer: worked examples, options, and one result whatever the road."""
+"""corpus → counts → tokenizer: worked examples, options, and equal results by every path."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_words_by_default_are_white_space_words() -> None:
 
 
 def documents(seed: int = 1, size: int = 60_000) -> list[str]:
-    """Seven documents in many scripts, long enough together that two threads share them."""
+    """Seven documents in many scripts, together long enough for two threads."""
     rng = random.Random(seed)
     words = [*CORPUS.split(), "\n\n", "  ", "<|endoftext|>", "今天的天气很好", "x" * 30]
     return [" ".join(rng.choices(words, k=size // 6)) for _ in range(7)]
@@ -227,7 +227,7 @@ def test_a_count_that_passes_64_bits_is_refused() -> None:
 
 
 def test_symbols_that_pass_63_bits_are_refused() -> None:
-    """Never a count that wraps around: four times 2⁶² symbols is the first that does not fit."""
+    """A count never wraps around: four times 2⁶² symbols is the first that does not fit."""
     with pytest.raises(jeton.TrainingError, match=r"2\^63"):
         train({"aaaa": 2**62}, 258, pattern="none")
     assert train({"aaaa": 2**60, "bc": 2**60}, 258, pattern="none").merges[0] == (97, 97, 256)
@@ -373,7 +373,7 @@ def test_presets_set_options_that_arguments_override() -> None:
     assert hf.special_tokens == {"<s>": 0, "</s>": 1}
     assert hf.definition.pattern.text == "gpt2"
     assert hf.vocab[2] == b"!", "the byte alphabet by code point"
-    assert train(text, 280, preset="hf", tie_break="first").training != hf.training, "what is given wins"
+    assert train(text, 280, preset="hf", tie_break="first").training != hf.training, "explicit options win"
 
 
 def test_every_kind_records_its_training() -> None:
@@ -422,7 +422,7 @@ def test_the_log_tells_every_merge(tmp_path: Path) -> None:
     ]
     assert len(rows) == len(log)
     assert rows[0][:6] == ["0", "256", "97", "98", "'a'+'b'", "'ab'"]
-    assert pickle.loads(pickle.dumps(tok)).training.log is None, "known only to the process that trained"
+    assert pickle.loads(pickle.dumps(tok)).training.log is None, "the log is not saved"
 
 
 def _merge(ids: list[int], left: int, right: int, new: int) -> list[int]:

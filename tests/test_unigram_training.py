@@ -1,4 +1,4 @@
-"""Unigram training: what `train` makes of it, what it depends on, and what it refuses."""
+"""Unigram training by `train`: results, independence of threads and order, and refused options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def train(*args: Any, **options: Any) -> jeton.Tokenizer:
 
 
 def lines(seed: int = 0, num: int = 800) -> list[str]:
-    """Lines of words of few syllables, in three scripts; all seeds draw from the same words."""
+    """Lines of words of few syllables in three scripts; all seeds draw from the same words."""
     stable, rng = random.Random(0), random.Random(seed)
     syllables = [
         stable.choice("bdgkmnrst") + stable.choice("aeioué") + stable.choice(["", "n", "st"]) for _ in range(50)
@@ -95,7 +95,7 @@ def test_threads_order_and_files_change_nothing(tmp_path: Path, bug_compatible: 
 
 
 def test_counts_give_what_the_text_gives() -> None:
-    preset = SentencePieceUnigram(**IDENTITY, bug_compatible=False)  # what stands behind a word is not in a mapping
+    preset = SentencePieceUnigram(**IDENTITY, bug_compatible=False)  # a mapping lacks the text after a word
     counts: dict[str, int] = {}
     for line in lines():
         for word in line.split():
