@@ -1,4 +1,4 @@
-"""Rules of `jeton.audit`, each on a tokenizer that has the fault and on one that has not."""
+"""Rules of `jeton.audit`, each on a tokenizer with its fault and on one without."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def audited(tok: Tokenizer, **options: object) -> Audit:
 
 
 def test_a_merge_preempted_by_lower_ranks_is_unused() -> None:
-    # "ab" is merged first, so neither "bc" in "abc" nor the second way to "abc" happens.
+    # "ab" merges first, so "bc" never merges in "abc", and "abc" is never made of "a" and "bc".
     vocab = {97: b"a", 98: b"b", 99: b"c", 200: b"ab", 201: b"bc", 202: b"abc"}
     tok = Tokenizer.from_merges(vocab, [(97, 98, 200), (98, 99, 201), (200, 99, 202), (97, 201, 202)])
     found = audited(tok)["unused-merges"]
@@ -262,7 +262,7 @@ def test_a_template_without_faults() -> None:
 @pytest.mark.parametrize(
     ("template", "eos", "rule", "said"),
     [
-        # Only the last message has a mark.
+        # Only the last message has a mark, so no conversation is a prefix of a longer one.
         (
             CHATML.replace("<|im_end|>", "{% if loop.last %}<|im_end|>{% endif %}") + PROMPT,
             "<|im_end|>",

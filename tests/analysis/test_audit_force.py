@@ -1,4 +1,4 @@
-"""Rules of `jeton.audit` that count forms, on small random vocabularies, against loops over entries and short texts."""
+"""Rules of `jeton.audit` equal loops over all entries and short texts, on small random vocabularies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NORMALIZED = {"Lowercase": str.lower, "NFC": lambda text: unicodedata.normalize(
 
 
 def byte_level(random: Random) -> Tokenizer:
-    """All bytes, and entries that merges of random units make; some ids between them are free."""
+    """A tokenizer of all bytes and of merges of random units, with some unused ids."""
     vocab = {id: bytes([id]) for id in range(256)}
     merges = []
     for _ in range(random.randint(3, 14)):

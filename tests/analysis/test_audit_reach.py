@@ -141,7 +141,7 @@ def random_json(random: Random, model: str, alphabet: str) -> Tokenizer:
 
 
 def random_bytes(random: Random, ranks: bool) -> tuple[Tokenizer, str]:
-    """Byte-level BPE with parts of characters: by ranks, or by a list of merges in random order."""
+    """Byte-level BPE whose entries have partial characters: by ranks, or by merges in random order."""
     alphabet = random.choice(["é天a", "aéà", "a1é", "ab\n"])
     data = alphabet.encode() * 2
     contents = [bytes([byte]) for byte in range(256)]
@@ -174,7 +174,7 @@ def seen_by_force(tok: Tokenizer, alphabet: str, longest: int) -> set[int]:
 
 
 def check(tok: Tokenizer, alphabet: str, longest: int) -> tuple[np.ndarray, int]:
-    """The fates, and the number of entries that a short text has and that are undecided."""
+    """Returns the fates, and the number of undecided entries that a short text reaches."""
     reach = _core.Reachability(tok._core, 20_000)
     fates = np.frombuffer(reach.fates(), "<u4")
     seen = seen_by_force(tok, alphabet, longest)

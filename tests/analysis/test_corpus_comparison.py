@@ -25,7 +25,7 @@ def inner(spans: list[tuple[int, int]], size: int) -> set[int]:
 
 
 def by_definition(toks: list[jeton.Tokenizer], docs: list[str]) -> tuple[np.ndarray, np.ndarray, Counter[bytes]]:
-    """Boundaries in common, tokens in common, and passages."""
+    """Shared boundaries, shared tokens, and passages."""
     size = len(toks)
     boundaries, tokens = np.zeros((size, size), int), np.zeros((size, size), int)
     passages: Counter[bytes] = Counter()

@@ -94,7 +94,7 @@ def metaspace(scheme: str) -> dict[str, Any]:
 
 
 def spm_gguf(tok: jeton.Tokenizer) -> bytes:
-    """A GGUF file of a SentencePiece model, of which llama.cpp adds ▁ after each control token, too."""
+    """A GGUF file of a SentencePiece model. llama.cpp adds ▁ after each of its control tokens, too."""
     tokens = [tok.id_to_token(id) for id in range(len(tok))]
     types = [{4: 3, 6: 6}.get(tok._core.kind(id), 1) for id in range(len(tok))]
     types[0] = 2
@@ -183,7 +183,7 @@ def bos(folder: Path) -> Path:
 
 def ignore_merges(folder: Path) -> Path:
     file = as_json(tokenizer("byte llama3"))
-    del file["model"]["merges"][20:40]  # so some entries are no merges' results
+    del file["model"]["merges"][20:40]  # so some entries are not results of merges
     model = as_gguf(from_json(file), pre="dbrx")
     file["model"]["ignore_merges"] = True
     return write(folder, tokenizer__json=file, model__gguf=model)
@@ -199,7 +199,7 @@ def clean_up(folder: Path) -> Path:
     return write(folder, tokenizer__json=file, tokenizer_config__json={**FAST, "clean_up_tokenization_spaces": True})
 
 
-# cause, words that name it, readers that differ; those of a class are of transformers 5
+# cause, words that name it, readers that differ (class readers as in transformers 5)
 PLANTED: list[tuple[Plant, str, str, str]] = [
     (legacy, "legacy", "the option legacy", "model.gguf"),
     (legacy_of_a_class, "legacy", "by the class LlamaTokenizer", "folder: transformers"),
@@ -234,14 +234,14 @@ def test_a_planted_cause_is_found_and_proved(plant: Plant, cause: str, words: st
     assert first.causes[0].cause == cause
     assert words in first.causes[0].words
     assert all(one.proven for each in found.differences for one in each.causes)
-    # a small change is alone; the character map of NFKC is not exactly that of SentencePiece
+    # a small change is the only cause; the character map of NFKC differs slightly from SentencePiece's
     assert len(first.causes) == (2 if plant is nfkc else 1)
     assert first.text in (first.causes[0].text, first.text)
     assert cause in str(found)
 
 
 def test_legacy_false_is_the_cause_of_a_difference_between_folder_and_model(tmp_path: Path) -> None:
-    """SentencePiece adds ▁ to each text; the slow class of transformers 4 agrees, and has no definition to read."""
+    """SentencePiece adds ▁ to each text. The slow class of transformers 4 agrees, but has no definition to read."""
     pytest.importorskip("transformers")
     found = jeton.doctor(write(tmp_path, tokenizer__model=pieces(), tokenizer_config__json={**LLAMA, "legacy": False}))
     difference = next(one for one in found.differences if "tokenizer.model: sentencepiece" in one.readers)
@@ -315,7 +315,7 @@ def test_swapped_ids_are_proved_as_numbering(tmp_path: Path) -> None:
 
 
 def test_all_changes_turn_any_tokenizer_into_the_second(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All changes make of each kind of tokenizer another one, so that leaving some out is an experiment."""
+    """All changes together give the second tokenizer, so leaving one out tests whether it is a cause."""
     monkeypatch.setattr(Changes, "_is_another", lambda self: False)
     b = tokenizer(kind)
     texts = telling_texts([b], [])[:150]
@@ -480,7 +480,7 @@ def test_a_folder_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_class_without_is_fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`AutoTokenizer` gives mistral-common's for a folder with tekken.json, if it is installed."""
+    """For a folder with tekken.json, `AutoTokenizer` returns mistral-common's class if that package is installed."""
     transformers = pytest.importorskip("transformers")
     ours = tokenizer("byte gpt2")
 
@@ -545,7 +545,7 @@ def test_given_texts_are_compared(tmp_path: Path) -> None:
 
 
 def test_pieces_are_renumbered_as_by_the_class_before_comparison(tmp_path: Path) -> None:
-    """XLM-R numbers the pieces of its model anew; its own class of version 5 normalizes otherwise."""
+    """XLM-R renumbers the pieces of its model; its class in transformers 5 normalizes differently."""
     data = pieces(300, normalization_rule_name="nfkc", model_type="unigram", byte_fallback=False)
     config = {"tokenizer_class": "XLMRobertaTokenizer"}
     found = jeton.doctor(write(tmp_path, sentencepiece__bpe__model=data, tokenizer_config__json=config))
@@ -587,7 +587,7 @@ def test_changes_since_the_lock_file_are_found(tmp_path: Path) -> None:
     found = jeton.doctor(folder, lock=lock)
     assert any("another fingerprint" in one for one in found.lock_differences)
     content = json.loads(lock.read_text(encoding="utf-8"))
-    content["versions"]["jeton"] = "0.0.9"  # whose fingerprints may be others
+    content["versions"]["jeton"] = "0.0.9"  # fingerprints differ between versions
     lock.write_text(json.dumps(content), encoding="utf-8")
     assert jeton.doctor(folder, lock=lock).agrees
 

@@ -1,4 +1,4 @@
-"""Comparing tokenizers: what is equal, and that every kind of difference is found and shown."""
+"""`same_ids`: equal tokenizers are equal, and every kind of difference is found and shown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_byte_level_is_compared_on_bytes_too(kind: str) -> None:
 
 
 def test_equal_without_equal_fingerprint() -> None:
-    """An entry that nothing makes is another tokenizer with the same ids; that it has them is found, not proven."""
+    """An unreachable entry changes the fingerprint and no id, so only the comparison of texts shows equality."""
     a = byte_tokenizer(TH)
     b = jeton.Tokenizer.from_merges({**a.vocab, 300: b"never"}, [TH])
     found = same_ids(a, b, progress=False)

@@ -1,4 +1,4 @@
-"""Generated texts: the same everywhere, fast, and of every kind they promise."""
+"""Generated texts are reproducible, fast to make, and cover every documented kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def digest(texts: list[str] | list[bytes]) -> str:
 
 
 def test_generated_texts_have_pinned_hashes() -> None:
-    """A figure that says "equal on these texts" means these. Change the pieces, and you change these hashes."""
+    """Figures like "equal on 2,000 generated texts" refer to these texts: a change of the pieces changes the hashes."""
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)} | {256: b"th"}, [(116, 104, 256)])
     assert digest(list(generate_texts(None, 2000))) == "cf8f7c17830179f0"
     assert digest(list(generate_texts(tok, 2000, seed=7))) == "a1758ed67d6cdc46"

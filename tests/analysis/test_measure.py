@@ -292,7 +292,7 @@ class TestTables:
         assert other.relative(other.cells[0]) == (12 / table["z", "coarse"].tokens, 1.0)
         assert table.sorted_by("name").sources == ("a", "none", "z")
         assert table.sorted_by("bytes").sources == ("a", "z", "none")
-        assert table.sorted_by("tokens_per_word").sources == ("a", "z", "none")  # none has no words
+        assert table.sorted_by("tokens_per_word").sources == ("a", "z", "none")  # the source "none" has no words
         assert table.sorted_by("name")["z", "fine"] == table["z", "fine"]
         with pytest.raises(jeton.ConfigError, match="sort='size': expected name, tokens"):
             table.sorted_by("size")

@@ -1,4 +1,4 @@
-"""Every vocabulary size from one run equals what a tokenizer of that size does; what is held out is not trained on."""
+"""Figures of every size from one run equal those of a tokenizer of that size; held-out text is not trained on."""
 
 from __future__ import annotations
 

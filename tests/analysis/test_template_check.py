@@ -1,4 +1,4 @@
-"""`chat_check`: each rule on a template that has its fault and on one that has not, and on published templates."""
+"""`chat_check`: each rule on a template with its fault and on one without, and on published templates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 TOKENS = ("<|im_start|>", "<|im_end|>", "<s>", "</s>", "<think>", "</think>", "<|call|>", "<|user|>", "<|assistant|>")
 TOK = Tokenizer.from_merges(BYTES, [], special_tokens={token: 256 + index for index, token in enumerate(TOKENS)})
 TOK = TOK.with_roles(eos="<|im_end|>")
-# Of GLM: the next header ends a turn.
+# As in GLM: the next header ends a turn.
 HEADERS = (
     "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' ~ m.content }}{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -182,7 +182,7 @@ def test_a_second_bos_is_found() -> None:
     tok = TOK.with_roles(bos="<s>")
     assert "template-bos" in checked(template, tok).passed
     file = json.loads(tok.to_bytes())
-    file["model"].pop("jeton", None)  # Jeton's own account of the stages
+    file["model"].pop("jeton", None)  # the stages as Jeton records them
     item = {"SpecialToken": {"id": "<s>", "type_id": 0}}
     text = {"Sequence": {"id": "A", "type_id": 0}}
     tokens = {"<s>": {"id": "<s>", "ids": [tok.special_tokens["<s>"]], "tokens": ["<s>"]}}
@@ -206,16 +206,16 @@ def test_special_tokens_spelled_in_messages_are_reported() -> None:
         "raw": True,
         "steered": False,
     }
-    # A template whose own text depends on what a message spells.
+    # A template whose own text depends on a message's text.
     steered = CHATML.replace("'<|im_end|>'", "('' if '<|im_end|>' in message['content'] else '<|im_end|>')")
     assert checked(steered).facts["special"]["steered"] is True
-    # One that removes the token.
+    # A template that removes the token from messages.
     removing = "{% for m in messages %}{{ m.content | replace('<|im_end|>', '') }}<|im_end|>{% endfor %}"
     assert checked(removing).facts["special"]["raw"] is False
 
 
 def test_a_spelled_special_token_that_is_matched_is_an_error() -> None:
-    """No template makes one today, so one of the tokenizer's methods is replaced."""
+    """No known template causes this finding, so one of the tokenizer's methods is replaced."""
 
     class Careless(Tokenizer):
         def chat(self, messages: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`compare` of two texts: what is in common is, and the rest is removed or added."""
+"""`compare` of two texts: shared runs of tokens are equal, and the rest is removed or added."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ids = st.lists(st.integers(0, 9), max_size=60)
 
 
 def checked(a: list[int], b: list[int]) -> list[Run]:
-    """The runs, if they are equal, ascending and as long as they can be."""
+    """Returns the runs. Checks that they are equal on both sides, ascending and of maximum length."""
     runs = common_runs(np.array(a, np.uint32), np.array(b, np.uint32))
     at = other_at = 0
     for start, other, length in runs:
