@@ -190,7 +190,7 @@ def test_offsets_of_random_texts(kind: str, data: st.DataObject) -> None:
     ],
 )
 def test_offsets_by_character_for_real_vocabularies(name: str, data: Path) -> None:
-    """Of normalizers that turn each character into one, and of texts in which they do not."""
+    """With normalizers that map each character to one, and with texts in which they do not."""
     tok, rng = jeton.load(data / "vocabs" / name), random.Random(name)
     odd = (
         *(" ", "  ", "\n", "\r\n", "▁", "▁▁", "é", "e\u0301", "ﬁ", "İ", "今", "😉", "[UNK]"),
@@ -227,7 +227,7 @@ UNIGRAM = {
 @pytest.mark.parametrize("splitter", ["BertPreTokenizer", "WhitespaceSplit", "Whitespace"])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_offsets_inside_words_equal_those_of_tokenize(model: dict[str, Any], splitter: str, lowercase: bool) -> None:
-    """Of unknown tokens, and of pieces that are spelled as if they continued a word."""
+    """Covers unknown tokens, and pieces spelled like continuations of a word."""
     entries = model if "vocab" in model else {**model, "vocab": {piece: id for id, piece in enumerate(WORD_PIECES)}}
     parts = [{"type": splitter}, MARKS] if "vocab" in model else [{"type": splitter}]
     pretokenizer = {"type": "Sequence", "pretokenizers": parts}
@@ -388,7 +388,7 @@ def test_tokens_of_a_sequence() -> None:
 
 
 def test_offsets_of_a_long_run_of_byte_pieces_take_linear_time() -> None:
-    """The run is held back by the decoder; a copy for each of its ids would take over ten seconds."""
+    """The decoder holds back the whole run. Copying it for each id would take over ten seconds."""
     pieces = [f"<0x{byte:02X}>" for byte in range(256)]
     decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
     model = {
@@ -428,7 +428,7 @@ def test_offsets_of_a_sequence_are_those_of_tiktoken() -> None:
     tiktoken = pytest.importorskip("tiktoken")
     tok = tokenizer("byte o200k")
     ranks = {content: id for id, content in tok.vocab.items() if id not in tok.special_tokens.values()}
-    peer = tiktoken.Encoding("small", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})  # it only decodes
+    peer = tiktoken.Encoding("small", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})  # only decodes
     for text in (*TRICKY, CORPUS):
         ids = tok.encode(text)
         assert tok.decode_with_offsets(ids) == peer.decode_with_offsets(ids)
@@ -680,12 +680,12 @@ def test_pieces_cover_the_text() -> None:
 
 
 def test_rows_convert_to_lists() -> None:
-    """Ids on both sides of the limit of shared integers, in a batch, of one text, and decoded."""
+    """Ids below and above the limit of shared integers, in a batch, in one text, and decoded."""
     wide = 1 << 18
     tok = jeton.Tokenizer.from_merges({97: b"a", wide - 1: b"b", wide: b"c", wide + 5: b"d"}, [])
     texts = ["abcd", "", "dd", "a" * 3000]
     expected = [[97, wide - 1, wide, wide + 5], [], [wide + 5] * 2, [97] * 3000]
-    for _ in range(2):  # the second time integers are shared
+    for _ in range(2):  # the second iteration shares integers
         assert tok.encode_batch(texts).tolist() == expected
         assert [tok.encode(text) for text in texts] == expected
         assert [tok.decode(ids) for ids in expected] == texts

@@ -1,4 +1,4 @@
-"""Chunks at paragraphs, blocks of Markdown and definitions of code: limits, no lost text, and where they end."""
+"""Chunks end at paragraphs, blocks of Markdown and definitions of code, are within the limit, and lose no text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(path: Path) -> str:
 
 
 def checked(tok: jeton.Tokenizer, text: str, limit: int, at: str, overlap: int = 0) -> list[jeton.Chunk]:
-    """The chunks, if they are within their limit, and all of the text."""
+    """Returns the chunks. Checks that they are within the limit and cover the text."""
     chunks = tok.split(text, limit, at=at, overlap=overlap)  # type: ignore[arg-type]
     data = text.encode()
     for chunk in chunks:
@@ -61,14 +61,14 @@ def checked(tok: jeton.Tokenizer, text: str, limit: int, at: str, overlap: int =
 
 
 def expected_end(text: str, start: int, limit: int, at: str) -> int | None:
-    """End of a chunk of bytes, without windows or bisection; None: no line ends in reach."""
+    """End of a chunk of bytes, without windows or bisection; None if no line ends within the limit."""
     places = dict(zip(*boundaries(text, at), strict=True))
     reach = [place for place in places if place > start and len(text[start:place].encode()) <= limit]
     inner = [place for place in [*places, len(text)] if places.get(place, 0) < LINE]
     for place in reach:
         end = next((end for end in inner if end > place), len(text))
         if places[place] == HEADED and len(text[place:end].encode()) > limit:
-            places[place] = sys.maxsize  # what follows the heading is divided anyway
+            places[place] = sys.maxsize  # the text after the heading is split anyway
     reach = [place for place in reach if places[place] < sys.maxsize]
     return max(reach, key=lambda place: (-places[place], place), default=None)
 
@@ -127,7 +127,7 @@ def test_sections_paragraphs_and_headings() -> None:
     text = "# A\n\nintro\n\n## B\n\none\n\ntwo\n\n## C\n\n- x\n- y\n  - z\n\n# D\n## E\nend\n"
     parts = [chunk.text for chunk in BYTES.split(text, 24, at="markdown")]
     assert parts == ["# A\n\nintro\n\n", "## B\n\none\n\ntwo\n\n", "## C\n\n- x\n- y\n  - z\n\n", "# D\n## E\nend\n"]
-    # What is too long for its heading leaves it only if it is whole then.
+    # A block too long for the chunk of its heading moves to the next chunk only if it fits there whole.
     assert [chunk.text for chunk in BYTES.split("# Head\n\n" + "a b\n" * 3 + "\n", 16, at="markdown")] == [
         "# Head\n\n",
         "a b\n" * 3 + "\n",
@@ -143,7 +143,7 @@ def test_front_matter_is_one_block() -> None:
 
 @pytest.mark.parametrize("limit", [300, 900])
 def test_a_definition_within_the_limit_stays_whole(limit: int) -> None:
-    """Python's own parser finds the definitions. A chunk never begins inside of one at the top level that fits."""
+    """`ast` finds the definitions. No chunk begins inside of a top-level definition that fits into the limit."""
     tok = jeton.default()
     num_whole = 0
     for path in SOURCES[:: amount(1, default=8)]:

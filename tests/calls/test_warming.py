@@ -1,4 +1,4 @@
-"""`warm_up` leaves nothing to import or to build for later calls, and changes no result."""
+"""After `warm_up`, calls import and build nothing; it changes no result."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_warm_up_changes_neither_results_nor_the_tokenizer() -> None:
 
 
 def test_tokenizers_without_support_for_all_calls_warm_up() -> None:
-    few = jeton.Tokenizer.from_merges({97: b"a"}, [])  # no other text can be encoded
+    few = jeton.Tokenizer.from_merges({97: b"a"}, [])  # only "a" can be encoded
     assert few.warm_up().encode("aa") == [97, 97]
     with pytest.raises(jeton.InvalidTextError):
         few.encode("b")
