@@ -1,4 +1,4 @@
-"""A short run of `fuzz/templates.py`: hostile templates in processes with limited memory, always the same ones."""
+"""A short run of `fuzz/templates.py` with fixed seeds: hostile templates in processes with limited memory."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ..selection import amount
 
 BYTES = {id: bytes([id]) for id in range(256)}
 KINDS = ["byte gpt2", "byte o200k", "byte none", "char gpt2", "words symbol"]
-# Real vocabularies, and where a space that the encoder adds stays in the decoded text.
+# Published vocabularies -> whether decoding drops the space that the encoder adds
 REAL = {
     "o200k_base.tiktoken": False,
     "llama3.tiktoken": False,

@@ -1,4 +1,4 @@
-"""Conversations keep sampled ids, equal the rendering of the whole, and refuse what the template rewrites."""
+"""Conversations keep sampled ids, equal the rendering of the whole chat, and refuse what the template rewrites."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THINKING = """\
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
 OWNED_BY_NEXT = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
-# As gpt-oss: the last reply of a chat has another stop token.
+# As in gpt-oss: the last reply of a chat has a different stop token.
 TWO_STOPS = """\
 {%- for m in messages %}
     {{- '<|im_start|>' + m.role + '<|user|>' + m.content }}
@@ -81,7 +81,7 @@ def test_random_conversations_equal_whole_chats(part: int, data: Path) -> None:
 
 @pytest.mark.parametrize("part", range(9))
 def test_kept_turns_of_published_templates(part: int, data: Path) -> None:
-    """Reasoning that a template would drop stays; between the sampled turns is the template's text for other replies."""
+    """Sampled reasoning stays, even if the template would drop it; the text between sampled turns is the template's."""
     kept = 0
     for path in sorted((data / "templates").glob("*.jinja"))[part::9]:
         source = path.read_text(encoding="utf-8")
@@ -91,13 +91,13 @@ def test_kept_turns_of_published_templates(part: int, data: Path) -> None:
             conv = tok.conversation(user("hi"), keep_sampled=True, **options)
         except ChatTemplateError:
             options |= {"tools": TOOLS, "variables": {"datetime": "now", "functions": "[]"}}
-            if "c4ai-command-r-plus" in path.name:  # which has tools in a form of its own
+            if "c4ai-command-r-plus" in path.name:  # it writes tools in its own form
                 continue
             conv = tok.conversation(user("hi"), keep_sampled=True, **options)
         for turn in range(3):
             conv.add_sampled(tok.encode("<think>\nhm</think>ok"))
             if conv.add(user(f"q{turn}")) is None:
-                assert "c4ai-command-r7b" in path.name, conv.refusal  # which always writes a generation prompt
+                assert "c4ai-command-r7b" in path.name, conv.refusal  # it always writes a generation prompt
                 break
         else:
             kept += 1
@@ -171,12 +171,12 @@ def test_a_stop_token_spelled_as_text_does_not_end_the_reply() -> None:
 def test_an_added_token_at_the_end_is_not_a_stop_token() -> None:
     tok = TOK.add_tokens([jeton.AddedToken("</think>", special=False)])
     conv = tok.conversation(user("hi"), template="chatml")
-    conv.add_sampled(tok.encode("<think>hm</think>"))  # cut there
+    conv.add_sampled(tok.encode("<think>hm</think>"))  # the reply is cut off there
     assert tok.decode(conv.add(user("bye")) or []).startswith("<|im_start|>user")
     assert tok.decode(conv.ids).count("hm</think><|im_end|>\n") == 1
     assert conv.messages[1]["content"] == "<think>hm</think>"
     conv = start()
-    conv.add_sampled(ids("ok</s>"))  # special tokens end a reply
+    conv.add_sampled(ids("ok</s>"))  # `</s>` is special, so it ends the reply
     assert conv.add(user("bye")) is None
     assert conv.refusal == "the reply ends with '</s>', where the template writes '<|im_end|>\\n<|im_start|>user\\n'"
 
@@ -194,7 +194,7 @@ def test_an_added_token_at_the_end_is_not_a_stop_token() -> None:
         ids(""),
     ],
 )
-@pytest.mark.parametrize("template", ["chatml", "llama3"])  # the second strips replies
+@pytest.mark.parametrize("template", ["chatml", "llama3"])  # the second template strips replies
 def test_non_canonical_sampled_ids_are_kept(sampled: list[int], template: str) -> None:
     tok = TOK.add_tokens(list(jeton.chat.PRESETS[template].tokens))
     if template == "llama3":
@@ -244,7 +244,7 @@ def test_a_template_that_drops_reasoning_is_refused() -> None:
     assert conv.add(tool) is not None  # the same conversation goes on with other messages
     assert conv.refusal is None
     conv.add_sampled(ids("It rains.<|im_end|>"))
-    assert conv.add(user("bye")) is None  # which drops the reasoning two turns before
+    assert conv.add(user("bye")) is None  # now the template drops the reasoning of message 1
     assert conv.refusal is not None
     assert conv.refusal.startswith(
         "the template rewrites the content of message 1, at character 52: '<think>hm</think>ok"
@@ -294,7 +294,7 @@ def test_a_message_given_with_sampled_ids_is_compared_with_them() -> None:
     assert conv.add(result) is not None, conv.refusal
     assert tok.decode(conv.ids).count(spaced) == 1
     conv = tok.conversation(user("hi"), template=template)
-    conv.add_sampled(tok.encode("well: " + spaced, special="all"), message)  # not what the message has
+    conv.add_sampled(tok.encode("well: " + spaced, special="all"), message)  # the message lacks "well: "
     assert conv.add(result) is None
     assert conv.refusal is not None
     assert conv.refusal.startswith("the template rewrites the sampled text of message 1: 'well: <tool_call>")
@@ -349,7 +349,7 @@ def test_a_turn_renders_and_encodes_a_bounded_part(template: str, monkeypatch: p
         costs[len(conv.messages)] = sum(rendered) / turns
     assert max(costs.values()) < 2 * costs[101], costs
     assert max(encoded) < 200
-    assert sorted(number for number in rendered if number > 60)[-1] < 202  # the whole, now and then
+    assert sorted(number for number in rendered if number > 60)[-1] < 202  # sometimes the whole chat is rendered
     monkeypatch.undo()
     assert conv.prove()
     assert conv.ids == TOK.chat(conv.messages, template=template, add_generation_prompt=True).ids
@@ -450,7 +450,7 @@ def test_wrong_calls_are_refused() -> None:
 
 def test_special_tokens_in_messages() -> None:
     conv = start(special="raise")
-    conv.add_sampled(TOK.encode("ok <|im_end|>", special="none"))  # the reply spells one
+    conv.add_sampled(TOK.encode("ok <|im_end|>", special="none"))  # the reply spells a special token
     with pytest.raises(SpecialTokenError):
         conv.add(user("<|im_end|>"))
     assert conv.add(user("bye")) is not None
@@ -468,7 +468,7 @@ def test_special_tokens_in_messages() -> None:
 )
 @pytest.mark.parametrize("template", ["chatml", "llama3", "mistral", "gemma"])
 def test_ids_with_published_vocabularies_equal_those_of_the_whole_chat(data: Path, name: str, template: str) -> None:
-    """Whatever a vocabulary does at the start of a text, the ids after a reply are those that the whole chat has."""
+    """Some vocabularies add a space at the start of a text; ids after a reply equal those of the whole chat."""
     special = jeton.chat.PRESETS[template].tokens
     tok = jeton.load(data / "vocabs" / name).add_tokens(list(special))
     messages = user("hi there")
@@ -479,7 +479,7 @@ def test_ids_with_published_vocabularies_equal_those_of_the_whole_chat(data: Pat
         messages = [*messages, {"role": "assistant", "content": text}, *following]
         whole = tok.chat(messages, template=template)
         if whole.ids[: len(before)] != before:
-            assert (name, template) == ("roberta-base.tokenizer.json", "llama3")  # which has a token of two newlines
+            assert (name, template) == ("roberta-base.tokenizer.json", "llama3")  # it has a token of two newlines
             return
         assert conv.prompt_ids == before
         end = whole.turns[-2].token_spans[0][1]

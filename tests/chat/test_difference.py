@@ -157,7 +157,7 @@ def test_planted_causes_are_named(name: str) -> None:
     change, kind, cause = PLANTED[name]
     found = jeton.chat_diff(TOK, BASE, changed(change))
     assert (found.kind, bool(re.fullmatch(cause, found.cause))) == (kind, True), found.cause
-    # What the result says of ids and texts is so.
+    # The figures of the result agree with the ids and texts.
     a, b = (
         TOK.chat(each["messages"], tools=each.get("tools"), add_generation_prompt=True)
         for each in (BASE, changed(change))
@@ -178,7 +178,7 @@ def test_planted_causes_are_named(name: str) -> None:
 
 @pytest.mark.slow(reason="the templates of these tests, above")
 def test_planted_causes_are_named_with_published_templates(data: Path) -> None:
-    """The same for each template, if it renders both requests, and writes the change."""
+    """Planted causes are named for each template that renders both requests and writes the change."""
     counts: Counter[str] = Counter()
     for path in sorted((data / "templates").glob("*.jinja")):
         template = path.read_text(encoding="utf-8")
@@ -254,7 +254,7 @@ def test_different_dates_and_variables_are_named() -> None:
 
 
 def test_requests_of_anthropic_and_of_openai_are_compared() -> None:
-    """The same conversation in three forms has the same ids."""
+    """One conversation in three forms has equal ids."""
     anthropic = {
         "system": [{"type": "text", "text": "Be short."}],
         "tools": [{"name": "f", "description": "d", "input_schema": {"type": "object"}}],
@@ -307,7 +307,7 @@ def test_requests_of_anthropic_and_of_openai_are_compared() -> None:
 
 @pytest.mark.parametrize("template", [LLAMA3, MISTRAL], ids=["llama3", "mistral"])
 def test_changed_tools_are_named_with_other_templates(template: str) -> None:
-    """A template that writes tools after the first messages, or with the last one."""
+    """Templates that write tools after the first messages, or with the last message."""
     request = changed(lambda request: request["messages"].__delitem__(0))
     other = deepcopy(request)
     other["tools"][2]["function"]["description"] = "Weather"

@@ -92,8 +92,8 @@ def test_reasoning_is_dropped_before_a_final_reply() -> None:
     past = [user("a"), reply("hm", "analysis"), reply("b")]
     assert rendered(past) == ("<|start|>user<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|end|>")
     assert "hm" in rendered(past, keep_analysis=True)
-    assert "hm" in rendered([*past[:2], CALL, RESULT])  # the turn goes on
-    assert "ho" in rendered([*past, user("c"), reply("ho", "analysis"), reply("d")])  # only before the first final one
+    assert "hm" in rendered([*past[:2], CALL, RESULT])  # the turn continues
+    assert "ho" in rendered([*past, user("c"), reply("ho", "analysis"), reply("d")])  # before the first final one
     assert HARMONY.render(past).spans[1] is None
 
 
@@ -118,7 +118,7 @@ def test_special_tokens_in_messages_are_text() -> None:
 
 
 def marked(messages: Any, **options: Any) -> str:
-    """What the mask has, between brackets."""
+    """The text, with the masked-in parts in brackets."""
     made = HARMONY.render(messages, **options)
     parts, before = [], False
     for id, mark in zip(made.ids, made.mask, strict=True):
@@ -128,7 +128,7 @@ def marked(messages: Any, **options: Any) -> str:
 
 
 def test_the_mask_covers_generated_ids() -> None:
-    """What the model generates: from the prompt to the id that stops it."""
+    """The mask covers the ids from the prompt to the id that stops the model."""
     messages = [user("a"), reply("hm", "analysis"), CALL, RESULT, reply("ho", "analysis"), reply("b")]
     assert marked(messages, training=True, keep_analysis=True) == (
         "<|start|>user<|message|>a<|end|>"
@@ -274,7 +274,7 @@ def test_malformed_ids_are_refused(text: str, role: Any, message: str) -> None:
 
 
 def test_a_header_without_content() -> None:
-    """With ``strict=False``, what follows the channel is a content."""
+    """With ``strict=False``, the text after the channel is the content."""
     ids = ids_of("<|channel|>final some text<|end|>")
     assert HARMONY.parse(ids, strict=False) == [{"role": "assistant", "content": "some text", "channel": "final"}]
 
@@ -292,7 +292,7 @@ def test_streamed_text_is_whole_characters() -> None:
 
 
 def test_rendered_messages_parse_back() -> None:
-    """Messages of one text come back."""
+    """Messages with a single text survive rendering and parsing."""
     rng = random.Random(1)
     seen = 0
     for _ in range(400):
@@ -365,7 +365,7 @@ def test_ids_equal_those_of_openai_harmony(data: Path) -> None:
 
 
 def test_objects_of_openai_harmony(data: Path) -> None:
-    """Its messages as dicts, and its built-in tools."""
+    """Messages of openai-harmony as dicts, and its built-in tools."""
     peer(data)
     import openai_harmony as theirs
 
@@ -385,7 +385,7 @@ def test_objects_of_openai_harmony(data: Path) -> None:
 
 
 def test_messages_equal_those_of_openai_harmony(data: Path) -> None:
-    """Also of damaged ids: equal, or both refuse."""
+    """For damaged ids, too: equal messages, or both refuse."""
     harmony, theirs = o200k(data), peer(data)
     tok = harmony._tok
     special = [tok.special_tokens[token] for token in TOKENS]

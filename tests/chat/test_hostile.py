@@ -1,4 +1,4 @@
-"""Templates that would not end, fill the memory or get out: a clear error, soon."""
+"""Templates that would run forever, fill memory or leave the sandbox end quickly in a clear error."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_templates_cannot_leave_the_sandbox(name: str) -> None:
         text = TOK.chat(messages, template=OUT[name] + "\n").text
     except ChatTemplateError:
         return
-    assert text.strip() == "", text  # undefined: nothing
+    assert text.strip() == "", text  # an undefined value prints nothing
     assert messages == HI
 
 
@@ -270,7 +270,7 @@ def test_a_lone_surrogate_is_refused() -> None:
 
 @pytest.mark.timeout(60)
 def test_long_chats_stay_within_the_limits() -> None:
-    """A long message, and two thousand messages, through templates that look at all of them in every turn."""
+    """A long message and 2,000 messages, in templates that read all messages in every turn."""
     from .templates import CHATML_WITH_TOOLS
 
     tok = TOK.add_tokens(["<|im_start|>", "<|im_end|>"])

@@ -40,8 +40,8 @@ FLAGS: list[dict[str, bool]] = [
 
 
 def check_char_spans(chat: jeton.chat.Chat) -> None:
-    """The spans for turns and masks are those of the encoding."""
-    found = chat._char_spans().tolist()  # before `encoding`, from which they are taken if it was computed
+    """Checks that the spans for turns and masks equal those of the encoding."""
+    found = chat._char_spans().tolist()  # before `encoding`: once that is computed, spans are taken from it
     assert found == [list(span) for span in chat.encoding.char_spans]
     assert chat._char_spans().tolist() == found
 
@@ -114,7 +114,7 @@ def test_ids_equal_those_of_the_spans(name: str, special: Any) -> None:
     )
 )
 def test_turns_and_mask_of_a_hand_checked_chat(text: str) -> None:
-    """Each id is in the turn of the character that it begins in, and generated if it overlaps a marked run."""
+    """An id belongs to the turn of its first character, and to the mask if it overlaps a marked run."""
     marked = "{% for m in messages %}{{ '<|im_start|>' }}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
     chat = TOK.chat([*user(text), *user("é" + text)], template=marked)
     check_char_spans(chat)
@@ -140,7 +140,7 @@ def test_turns_and_mask_of_a_hand_checked_chat(text: str) -> None:
 )
 @pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
 def test_fast_path_ids_equal_those_of_the_segments(kind: str, flags: dict[str, bool]) -> None:
-    """`encode_chat` refuses each chat that the code for all chats encodes differently."""
+    """`encode_chat` (the fast path) refuses every chat for which the slow path gives other ids."""
     tok = tokenizer(kind).add_tokens([AddedToken("<x>", **flags), "<unk>"])
     texts = ["hi", "", "天<x>é", " <x> ", "<", "a<|im_end|>", "x>", "\n", "e\u0301 <unk>", "<a", ">b<a>"]
     rng = random.Random(3)
@@ -207,7 +207,7 @@ def test_invalid_runs_are_refused() -> None:
     ],
 )  # fmt: skip
 def test_the_mask_of_a_template_that_generates_nothing(source: str, mask: bool | None) -> None:
-    """None says that the template has no markers; a chat of which nothing is generated has a mask."""
+    """`mask` is None for a template without markers. Without markers or generated text, the mask is all False."""
     chat = TOK.chat(user("hi"), template=source)
     for one in (chat, pickle.loads(pickle.dumps(chat)), *TOK.chat([user("hi")], template=source)):
         assert one.mask == [bool(mask) and start < 2 for start, _ in one.encoding.char_spans]
@@ -235,7 +235,7 @@ def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ids_take_about_as_long_as_encoding() -> None:
-    """The measured ratio is below 1.5; here it has room for other work on the machine."""
+    """The measured ratio is below 1.5; the limit leaves room for other load on the machine."""
     messages = user("The old keeper reads the older weather. " * amount(4000, default=2000))
     text = TOK.chat(messages, template="chatml", tokenize=False)
 

@@ -1,4 +1,4 @@
-"""Look-ups and `Markup` in templates are those of Jinja's sandbox, configured as in transformers."""
+"""Lookups and `Markup` in templates behave as in Jinja's sandbox with the configuration of transformers."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def sampled(expressions: list[str], default: int) -> list[str]:
     ids=["lookups", "filtered", "iterators", "markup", "more markup"],
 )
 def test_expressions_render_as_in_jinja(expressions: list[str]) -> None:
-    """Equal text, or an error of both. Values without a text form are an error here, and print an address there."""
+    """Equal text, or an error in both. Jinja prints an address for values without a text form; Jeton refuses them."""
     rendered = 0
     for expression in expressions:
         source = SETUP.replace("EXPRESSION", expression)

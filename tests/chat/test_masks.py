@@ -35,7 +35,7 @@ def said(chat: Chat, tok: jeton.Tokenizer = TOK, **options: Any) -> list[str]:
     return [tok.decode([id for id, _ in run]) for is_reply, run in groupby(rows, lambda row: row[1]) if is_reply]
 
 
-# What the model emits, by the description of its format: after the generation prompt, to the stop token.
+# The text that the model emits by the description of its format: from the generation prompt to the stop token.
 THINKING: dict[str, Any] = {"enable_thinking": True, "thinking": True}
 HAND: list[tuple[str, Messages, dict[str, Any], list[str]]] = [
     ("Qwen-Qwen3-0.6B", REASONED, {}, ["uno<|im_end|>", "<think>\nso\n</think>\n\ndos<|im_end|>"]),
@@ -146,7 +146,7 @@ def test_the_text_that_models_emit(
 
 
 def test_markers_of_published_templates(data: Path) -> None:
-    """They have white space after the stop token, and the header, and nothing else that is not derived."""
+    """Beyond derived masks, published markers cover only white space after the stop token, and the header."""
     paths = list(compare_masks.marked_templates([data / "templates"]))
     assert len(paths) >= 3
     for path in paths:
@@ -261,7 +261,7 @@ def test_messages_that_equal_the_templates_text(name: str, text: str) -> None:
 
 
 def test_where_a_turn_has_its_stop_token() -> None:
-    """In the next turn; after text; none at the end; a next header is no stop token of its own role."""
+    """In the next turn, after text, or missing at the end; the header of the next turn is not a stop token."""
     glm = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
     assert said(TOK.chat(TURNS, template=glm)) == ["uno<|user|>", "dos"]
     assert said(TOK.chat([*TURNS[:2], reply("tres")], template=glm)) == ["uno", "tres"]
@@ -275,7 +275,7 @@ def test_where_a_turn_has_its_stop_token() -> None:
 
 
 def test_a_header_in_the_prompt_is_not_part_of_the_reply() -> None:
-    """Prompts with more text than earlier turns, of another mode, and with text between."""
+    """Prompts with more text than the headers of earlier turns, with another mode, and with text in between."""
     base = "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}HEAD{% endif %}{{ m.content }}<|end|>{% endfor %}"
     for head, prompt, expected in [
         ("", "<|assistant|><think>", "uno<|end|>"),
@@ -290,7 +290,7 @@ def test_a_header_in_the_prompt_is_not_part_of_the_reply() -> None:
 
 
 def test_a_header_that_no_prompt_has_is_refused() -> None:
-    """The template writes the header of a reply unasked, but not after a reply: that of a second reply is unproved."""
+    """The template writes a reply's header unasked, but not after a reply, so a second one's header is unproved."""
     source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
     source += "{% if messages[-1].role != 'assistant' %}<|assistant|>{% endif %}"
     assert said(TOK.chat(TURNS, template=source)) == ["uno<|end|>", "dos<|end|>"]
@@ -357,7 +357,7 @@ def test_refusals_name_the_reason() -> None:
 
 
 def test_tokens_at_the_ends_of_a_reply() -> None:
-    """A token that begins before the reply is not the model's, and one that ends after it is not."""
+    """A token that begins before the reply or ends after it does not belong to the model."""
     tok = jeton.train(["x: uno. uno."] * 9, 300, pattern=r"(?s).+", special_tokens=["<|im_end|>"], progress=False)
     source = "{% for m in messages %}{{ 'x: ' + m.content + '.' }}{% endfor %}"
     chat = tok.chat([user("q"), reply("uno")], template=source)
@@ -408,7 +408,7 @@ def test_the_number_of_renderings_grows_with_the_kinds_of_turns(monkeypatch: pyt
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_replies_contain_assistant_text_only(name: str) -> None:
-    """Whatever a template does: no text of another message, and each reply once, or a refusal."""
+    """For every template, masks contain no text of other messages and each reply once, or the template is refused."""
     for messages in (TURNS, TOOL, REASONED, [{"role": "system", "content": "sys"}, *TURNS]):
         try:
             chat = TOK.chat(messages, template=TEMPLATES[name])

@@ -115,7 +115,7 @@ def test_text_and_ids_equal_transformers(name: str, conversation: str, prompt: b
 
 
 def test_every_template_renders_several_conversations() -> None:
-    """A comparison of refusals alone would compare nothing."""
+    """If templates refused all conversations, the comparison would be empty."""
     for name, source in TEMPLATES.items():
         chats = [outcome(partial(ours().chat, messages, template=source)) for messages in CONVERSATIONS.values()]
         made = sum(kind == "made" for kind, _ in chats)
@@ -141,7 +141,7 @@ def test_marker_masks_equal_transformers() -> None:
 
 @pytest.mark.parametrize("name", ["phi-3-mini", "gpt-neox-20b", "falcon"])
 def test_ids_with_published_vocabularies_equal_transformers(data: Path, name: str) -> None:
-    """What stands beside special tokens there: they take white space away, or a prefix is put before text."""
+    """In these vocabularies special tokens strip adjacent white space, or text after them gets a prefix."""
     from tokenizers import Tokenizer as Theirs
     from transformers import PreTrainedTokenizerFast
 

@@ -109,12 +109,12 @@ def test_reasoning_is_separated_from_content(tok: jeton.Tokenizer) -> None:
     assert (reply.reasoning, reply.content, reply.differences) == ("17 * 3\nis 51", "51", ())
     cut = parsed(CHATML_WITH_TOOLS, "<think>\n17 * 3", tok)
     assert (cut.reasoning, cut.content, cut.is_complete, cut.refusal) == ("17 * 3", "", False, None)
-    # Without the block that the template writes around an empty reasoning.
+    # A reply without the block that the template writes for empty reasoning.
     bare = parsed(CHATML_WITH_TOOLS, "51<|im_end|>", tok)
     assert bare.content == "51"
     assert bare.reasoning is None
     assert "which the reply lacks" in bare.differences[0]
-    # With other white space than the template's.
+    # A reply with white space that differs from the template's.
     tight = parsed(CHATML_WITH_TOOLS, "<think>17</think>51<|im_end|>", tok)
     assert (tight.reasoning, tight.content) == ("17", "51")
     assert tight.differences
@@ -188,7 +188,7 @@ def test_ids_of_calls_are_read_or_continued() -> None:
         ("abc123xyz", {}),
         ("abc123xyy", {"n": 2}),
     ]
-    # Ids that the template does not write continue those of the conversation.
+    # If the template writes no ids, they continue the numbers of the conversation.
     before = [
         USER,
         {"role": "assistant", "content": "", "tool_calls": reply.tool_calls},
@@ -249,7 +249,7 @@ def test_special_tokens_spelled_as_text_stay_content() -> None:
     end = [TOK.special_tokens["<|im_end|>"]]
     spelled = TOK.encode("<think>\nhm\n</think>\n\nThe token <|im_end|> ends", special="none")
     reply = conv.parse(spelled + end)
-    # `<think>` is a special token here, and the text is none: nothing renders so.
+    # `<think>` is a special token here; no message renders as its spelled text.
     assert reply.reasoning is None
     assert "<think>" in reply.content
     assert "<|im_end|> ends" in reply.content
@@ -309,7 +309,7 @@ def test_a_parsed_reply_continues_the_conversation() -> None:
     sampled = tok.encode(text, special="all")
     reply = conv.parse(sampled)
     conv.add_sampled(sampled, reply.message)
-    assert conv.parse(sampled) == reply  # also after the turn
+    assert conv.parse(sampled) == reply  # parsing again after the turn is equal
     assert conv.add([{"role": "tool", "content": "12:00", "tool_call_id": reply.tool_calls[0]["id"]}]) is not None
     assert conv.messages[1]["reasoning_content"] == "hm"
 

@@ -1,4 +1,4 @@
-"""Published templates render as in transformers, for every kind of conversation, or both refuse it: text and ids."""
+"""For every kind of conversation, published templates give equal text and ids in transformers, or both refuse."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def some(data: Path, part: int) -> list[Path]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_published_templates_render_as_in_transformers(part: int, data: Path) -> None:
-    """The table of `tools/template_table.py`: nothing differs, and we refuse nothing alone."""
+    """The table of `tools/template_table.py` has no difference, and no refusal by Jeton alone."""
     counts: Counter[str] = Counter()
     for name, cells in tool.rows(some(data, part), tool.small()):
         for conversation, two in cells.items():
@@ -178,7 +178,7 @@ CONTINUED: list[tuple[list[dict[str, Any]], bool | str]] = [
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_continued_messages_render_as_in_transformers(part: int, data: Path) -> None:
-    """The last message's text ends the rendering as in transformers, or we refuse it."""
+    """The rendering ends with the text of the last message, as in transformers, or Jeton refuses it."""
     counts: Counter[str] = Counter()
     for path in some(data, part):
         source = path.read_text(encoding="utf-8")
@@ -286,7 +286,7 @@ SHAPES: list[tuple[Any, dict[str, Any], str]] = [
 
 
 def test_values_of_other_types() -> None:
-    """Equal, or an error of ours."""
+    """Equal text, or an error of Jeton."""
     pair = tool.pair(PRINTS, tool.small())
     for messages, options, mark in SHAPES:
         outcome = tool.compare(pair, PRINTS, messages, options)

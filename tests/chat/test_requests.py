@@ -1,4 +1,4 @@
-"""Requests of three interfaces become messages of a template, or are refused by name."""
+"""Requests of three APIs become messages for templates, or are refused by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_blocks_of_text_are_joined() -> None:
 
 
 def test_results_of_tools_become_separate_messages() -> None:
-    """In their order, with the texts between them."""
+    """Results and the texts between them keep their order."""
     result = {"type": "tool_result", "tool_use_id": "1", "content": [text("r"), text("s")]}
     content = [text("before"), result, {"type": "tool_result", "tool_use_id": "2"}, text("after")]
     made = read_request({"messages": [{"role": "user", "content": content}]})
@@ -78,7 +78,7 @@ def test_tools_of_every_provider_become_functions() -> None:
         (nested, nested),
         ({"type": "function", **function}, nested),
         ({"name": "f", "input_schema": {"type": "object"}}, nested),
-        (function, function),  # as it is: templates take both forms
+        (function, function),  # unchanged: templates take both forms
     ):
         assert read_request({"messages": [USER], "tools": [tool]}).tools == [made]
 
@@ -129,7 +129,7 @@ def test_invalid_requests_are_refused(request_: Any) -> None:
 
 
 def test_hostile_requests_give_errors_of_our_own() -> None:
-    """Whatever has the place of a value, the error is one of ours."""
+    """Values of any wrong type end in an error of Jeton."""
     keys = ("messages", "input", "system", "instructions", "tools", "reasoning", "documents", "chat_template_kwargs")
     values: list[Any] = [None, 7, "x", [], {}, [None], [{}], [{"type": []}], {"content": 1}, [{"role": 1}], [[{}]]]
     inner = ("content", "tool_calls", "type", "text", "thinking", "input", "output", "arguments", "role", "function")
