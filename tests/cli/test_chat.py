@@ -1,4 +1,4 @@
-"""``jeton chat``: what `Tokenizer.chat` gives, in every form."""
+"""``jeton chat`` prints the result of `Tokenizer.chat` in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jeton convert``: the file, the evidence, and what happens to both when there is a difference."""
+"""``jeton convert``: the written file, the comparison, and the outcome of a difference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import CORPUS, Run
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer with a bug: the last merge gets lost on the way."""
+    """A writer with a bug: it loses the last merge."""
     write = saving._WRITERS["tokenizer.json"]
 
     def wrong(tok: jeton.Tokenizer, path: Any, accept_loss: Any) -> None:
@@ -95,7 +95,7 @@ def test_the_option_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Pa
 
 
 def test_an_empty_output_name_is_refused(run: Run, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a shell's variable without a value gives it."""
+    """A shell variable without a value gives an empty name."""
     monkeypatch.chdir(tmp_path)
     assert run("convert", path, "").code == 2
     tok = jeton.load(path)
@@ -168,7 +168,7 @@ def test_given_texts_add_to_the_comparisons(run: Run, path: Path, tmp_path: Path
     (tmp_path / "a.txt").write_text(CORPUS, encoding="utf-8")
     few = json.loads(run("convert", path, tmp_path / "o.json", "--strings", 0, "--json").text)["compared"]
     more = run("convert", path, tmp_path / "o.json", "--strings", 0, "--json", "--texts", tmp_path / "a.txt")
-    # the corpus has 21 lines and comes in pieces of 8
+    # the corpus has 21 lines, compared in groups of 8
     assert json.loads(more.text)["compared"] == few + 3
 
 

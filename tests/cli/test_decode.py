@@ -1,4 +1,4 @@
-"""``jeton decode``: raw bytes and nothing else, and what is said about ids that are none."""
+"""``jeton decode``: the exact bytes, and errors for invalid ids."""
 
 from __future__ import annotations
 

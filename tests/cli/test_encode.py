@@ -162,7 +162,7 @@ def test_files_and_rows_are_texts(run: Run, tok: jeton.Tokenizer, path: Path, tm
 def test_output_of_a_long_text_shows_no_chunk_boundaries(
     run: Run, path: Path, form: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tokens come in chunks of 16,384; nothing shows where a chunk ends."""
+    """Tokens are written in chunks of 16,384, whose boundaries do not show in the output."""
     monkeypatch.setenv("COLUMNS", "80")
     text = ("low lower 天气 é\n<|end|> " * 4_000).encode()
     options = ("encode", "-t", path, "--format", form, "--special", "all")
@@ -182,12 +182,12 @@ def test_output_of_a_long_text_shows_no_chunk_boundaries(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 def test_the_memory_of_drawn_tokens_does_not_grow_with_them(path: Path) -> None:
-    """A text of 3 MB, a byte a token at worst: as Python objects they would take a gigabyte."""
+    """A text of 3 MB with up to one token per byte: as Python objects, its tokens would take a gigabyte."""
     code = (
         "import io, sys; from jeton.cli import main; "
         "sys.stdin = io.TextIOWrapper(io.BytesIO(b'older men low ' * 200_000)); sys.stdout = open('/dev/null', 'w'); "
         f"code = main(['encode', '-t', {str(path)!r}, '--format', 'tokens']); "
-        # Not ru_maxrss, which a child takes over from the process that started it.
+        # Not ru_maxrss, which a child inherits from its parent.
         "status = dict(line.split(':', 1) for line in open('/proc/self/status')); "
         "print(code, int(status['VmHWM'].split()[0]) // 1024, file=sys.stderr)"
     )

@@ -1,4 +1,4 @@
-"""``jeton measure``: the library's table, for people, as JSON and as CSV."""
+"""``jeton measure``: the library's table as text, JSON and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jeton play``: it says where it is, answers, and ends with Ctrl-C; what goes wrong is said in a line."""
+"""``jeton play`` prints its address, answers, and ends with Ctrl-C; errors are one line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest.importorskip("uvicorn", reason="the playground needs the extra play")
 
 @contextmanager
 def playing(*args: object) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A playground in a process of its own, and its first line."""
+    """Runs a playground in its own process; yields the process and its address."""
     command = [sys.executable, "-m", "jeton.cli", "play", "--no-browser", *map(str, args)]
     environment = {
         **os.environ,
@@ -63,7 +63,7 @@ def test_the_printed_address_answers_and_ctrl_c_ends_quietly(path: Path) -> None
 
 
 def test_ctrl_c_ends_quietly_while_requests_run(path: Path) -> None:
-    """One whose body never comes, and more of ten megabytes than are answered within the time that they are given."""
+    """One request lacks its body, and others of ten megabytes take longer than the time limit."""
     with playing("-t", path, "-q") as (process, url), ExitStack() as stack:
         host, port = url.removeprefix("http://").rstrip("/").split(":")
 
@@ -102,7 +102,7 @@ def test_refused_upgrades_print_nothing() -> None:
 
 def test_the_default_port_if_free_and_otherwise_another(path: Path) -> None:
     with ExitStack() as stack:
-        first = stack.enter_context(playing("-q"))[1]  # 7777, unless somebody here has it already
+        first = stack.enter_context(playing("-q"))[1]  # 7777, unless another program on this machine uses it
         second = stack.enter_context(playing("-q"))[1]
         assert b"<title>Jeton" in get(first)
         assert b"<title>Jeton" in get(second)
@@ -113,7 +113,7 @@ def test_the_default_port_if_free_and_otherwise_another(path: Path) -> None:
 def test_the_default_port_is_that_of_the_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
     from jeton.playground import server
 
-    with server.bind() as probe:  # one that is free, in place of the usual
+    with server.bind() as probe:  # a free port in place of the default
         port = probe.getsockname()[1]
     assert server.DEFAULT_PORT == 7777
     monkeypatch.setattr(server, "DEFAULT_PORT", port)

@@ -1,4 +1,4 @@
-"""``jeton pretokens``: files of counts, and what they say."""
+"""``jeton pretokens``: files of counts, and reports on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exit codes, and that whatever goes wrong ends in one clear line on standard error."""
+"""Exit codes, and errors as one clear line on standard error."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_closed_pipe_is_not_an_error(path: Path) -> None:
 
 @pytest.mark.alone
 def test_ctrl_c_is_exit_code_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:
-    """While standard input is read: the pipe stays open, so the process waits."""
+    """The process waits for standard input, because the pipe stays open."""
     process = jeton_process("train", "-", "-o", tmp_path / "x.json", env={**os.environ, "PYTHONUNBUFFERED": "1"})
     time.sleep(2)  # long enough to start on a busy machine
     assert process.poll() is None

@@ -1,4 +1,4 @@
-"""``jeton sizes``: the library's answer as a table, as lines of JSON, as a picture."""
+"""``jeton sizes``: the library's result as a table, lines of JSON and a plot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jeton train``: where the corpus comes from, what is saved, and what is said about it."""
+"""``jeton train``: sources of the corpus, saved tokenizers, and messages."""
 
 from __future__ import annotations
 

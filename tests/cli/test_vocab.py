@@ -1,4 +1,4 @@
-"""``jeton vocab``: one line per entry, and searching in the text of tokens."""
+"""``jeton vocab``: one line per entry, and searches in the text of tokens."""
 
 from __future__ import annotations
 
