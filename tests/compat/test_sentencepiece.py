@@ -261,7 +261,7 @@ assert not [name for name in sys.modules if name.split(".")[0] == "sentencepiece
 
 def test_specs_of_odd_files_are_found_and_replaced() -> None:
     piece = b"\x0a\x07\x0a\x05<unk>"
-    number, wide = b"\x11" + b"x" * 8, b"\x9a\x00\x81\x00z"  # 64 bits; keys and lengths in more bytes than they need
+    number, wide = b"\x11" + b"x" * 8, b"\x9a\x00\x81\x00z"  # 64 bits; keys and lengths in more bytes than needed
     assert _core.sentencepiece_specs(piece + number + wide) == [(3, b"z")]
     for file, kept in ((piece + number, piece + number), (piece + wide, piece), (number, number)):
         assert _core.with_sentencepiece_specs(file, b"t", b"n", b"") == kept + b"\x12\x01t\x1a\x01n"

@@ -121,7 +121,7 @@ def test_ids_up_to_32_bits_are_encoded_and_decoded() -> None:
 
 def test_bytes_without_a_rank() -> None:
     enc = small({b"ab": 0, b"b": 1})
-    assert enc.encode("abb") == [0, 1]  # merges need no rank for `a` alone
+    assert enc.encode("abb") == [0, 1]  # the merge is formed although `a` has no rank
     with pytest.raises(KeyError):
         enc.encode("a")
     with pytest.raises(KeyError):
@@ -232,7 +232,7 @@ def test_encodings_work_in_forked_and_spawned_processes(enc: Encoding, method: s
 
 
 def test_tokens_in_the_order_of_their_bytes() -> None:
-    """Also of tokens with equal first bytes, with zeros at the end, and of a file, whose dict is not made."""
+    """Covers tokens with equal first bytes, tokens ending in zeros, and a file whose dict was not built."""
     rng = random.Random(4)
     tokens = {bytes(rng.choices(b"\0\1a\xff", k=rng.randrange(1, 14))) for _ in range(3000)}
     tokens |= {b"12345678" + bytes(zeros) for zeros in range(4)} | {bytes([byte]) for byte in range(256)}
@@ -334,7 +334,7 @@ def test_rank_files_are_cached_and_checked(tmp_path: Path, monkeypatch: pytest.M
     assert load.load_tiktoken_bpe(str(file)) == {b"h": 0}
     file.unlink()
     assert load.load_tiktoken_bpe(str(file)) == {b"h": 0}  # from the cache
-    with pytest.raises(FileNotFoundError):  # another hash: removed, and read again
+    with pytest.raises(FileNotFoundError):  # another hash: the cached file is removed and read again
         load.load_tiktoken_bpe(str(file), "0" * 64)
     assert list((tmp_path / "cache").iterdir()) == []
     file.write_bytes(b"aA== 1\n")
@@ -353,7 +353,7 @@ def test_rank_files_are_written_and_read(tmp_path: Path, enc: Encoding, monkeypa
     path = str(tmp_path / "r.tiktoken")
     load.dump_tiktoken_bpe(enc._mergeable_ranks, path)
     assert load.load_tiktoken_bpe(path) == enc._mergeable_ranks
-    Path(path).write_bytes(b"aA==  +7 \r\n\naQ==\t1_0")  # only Python reads it
+    Path(path).write_bytes(b"aA==  +7 \r\n\naQ==\t1_0")  # only the Python parser accepts it
     assert load.load_tiktoken_bpe(path) == {b"h": 7, b"i": 10}
     Path(path).write_bytes(b"aA== 7\nx\n")
     with pytest.raises(ValueError, match="b'x'"):

@@ -1,4 +1,4 @@
-"""`jeton.compat.tokenizers`: mutable tokenizers on immutable ones, beside the original."""
+"""`jeton.compat.tokenizers`: mutable tokenizers over immutable ones equal the original."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_components_that_change_after_a_file_was_read() -> None:
         tok.decoder = library.decoders.Fuse()
         before = state(tok.encode("ab"))
         tok.model.unk_token = "a"
-        return before, state(tok.encode("ac")), tok.to_str()  # the original keeps the tokens of "ab"
+        return before, state(tok.encode("ac")), tok.to_str()  # the original keeps the old tokens of "ab"
 
     expected, found = both(run)
     assert found == expected

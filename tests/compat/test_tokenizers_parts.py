@@ -1,4 +1,4 @@
-"""The parts of `jeton.compat.tokenizers`: each call gives what it gives in Hugging Face's package."""
+"""Components of `jeton.compat.tokenizers`: each call gives the result of Hugging Face's package."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def builtin(error: type) -> type:
-    """The first class that is not ours: errors of Jeton are those of Python, too."""
+    """The first base class outside of Jeton: its errors are also Python's."""
     return next(each for each in error.__mro__ if each.__module__ == "builtins")
 
 
@@ -187,7 +187,7 @@ def test_parts_are_shown_and_pickled_alike(expression: str) -> None:
 
 
 class Renaming(pickle.Unpickler):
-    """Reads pickles of one library as those of the other."""
+    """Reads pickles of one library with the classes of the other."""
 
     def __init__(self, data: bytes, old: str, new: str) -> None:
         super().__init__(io.BytesIO(data))
@@ -418,11 +418,11 @@ def test_signatures_are_equal(expression: str) -> None:
     own, other = (eval(expression.partition("(")[0], dict(names)) for names in (OURS, THEIRS))
     try:
         expected = [(each.name, each.default) for each in inspect.signature(other).parameters.values()][1:]
-    except (ValueError, UnicodeError):  # not readable in the original
+    except (ValueError, UnicodeError):  # the original has no readable signature
         return
     found = [(each.name, each.default) for each in inspect.signature(own).parameters.values()]
     if any(kind in expression for kind in ("m.", "Prepend", "q.Sequence", "q.Template", "p.Metaspace")):
-        return  # the original shows others than it has
+        return  # the signatures that the original shows are wrong
     assert found == expected
 
 
@@ -435,7 +435,7 @@ TOKENS = (
 )  # fmt: skip
 
 
-# Some results of these are the original's, where it is installed.
+# Some of these results come from the original if it is installed.
 BY_ORIGINAL = {
     "n.Replace('', '-')",
     "d.Replace(Regex('a+'), 'x')",
@@ -698,7 +698,7 @@ def test_trainers_learn_alike(trainer: str, model: str, stages: tuple[str | None
         TEXTS, {"pre_tokenizer": own[0], "normalizer": own[1] and own[1].state}, [], models[0]
     )
     found, expected = json.loads(learned.json()), json.loads(tok.to_str())["model"]
-    if found["type"] == "WordPiece":  # ids there depend on a hash map
+    if found["type"] == "WordPiece":  # ids depend on a hash map in the original
         found["vocab"], expected["vocab"] = set(found["vocab"]), set(expected["vocab"])
     assert found == expected
     assert list(map(repr, special)) == list(map(repr, trainers[1].special_tokens))
