@@ -1,4 +1,4 @@
-"""Letters can be read on every color: contrast by the rule of WCAG 2.2, of all hues."""
+"""Text is readable on every color: contrast by WCAG 2.2, for all hues."""
 
 from __future__ import annotations
 
@@ -82,4 +82,4 @@ def test_colors_in_terminals_have_contrast() -> None:
         red, green, blue = (levels[each] / 255 for each in ((tone - 16) // 36, (tone - 16) // 6 % 6, (tone - 16) % 6))
         assert contrast((red, green, blue), (0, 0, 0)) >= 8
         hues.append(colorsys.rgb_to_hsv(red, green, blue)[0])
-    assert hues == sorted(hues)  # a hue chooses its place in the list
+    assert hues == sorted(hues)  # a hue is an index into the list

@@ -1,4 +1,4 @@
-"""What tokens look like: cut characters, white space, what cannot be seen, what is copied; and how fast."""
+"""Drawings of tokens: cut characters, white space, invisible characters, copied text, and speed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def copied(drawing: Drawing) -> list[str]:
         (cut("😀".encode(), 1, 2, 3), ["⟨😀 f0⟩", "⟨9f⟩", "⟨98⟩", "⟨80⟩"], [0, 0, 0, 0], ["😀", "", "", ""]),
         (cut("a天b".encode(), 2, 3), ["a⟨天 e5⟩", "⟨a4⟩", "⟨a9⟩b"], [0, 0, 0], ["a天", "", "b"]),
         (cut("天天".encode(), 1, 4), ["⟨天 e5⟩", "⟨a4 a9⟩⟨天 e5⟩", "⟨a4 a9⟩"], [0, 0, 0], ["天", "天", ""]),
-        # bytes that only look like the two halves of a character share nothing
+        # bytes that only resemble two halves of a character form no group
         (cut(b"\xe5a", 1), ["⟨e5⟩", "a"], [0, 1], ["", "a"]),
         (cut(b"\xe5\xa4", 1), ["⟨e5⟩", "⟨a4⟩"], [0, 1], ["", ""]),
         (cut(b"\xed\xa0\x80", 1), ["⟨ed⟩", "⟨a0 80⟩"], [0, 1], ["", ""]),  # an encoded surrogate is no character
@@ -141,7 +141,7 @@ def test_spans_equal_those_of_the_core(tokens: list[tuple[int, bytes]]) -> None:
 
 
 class TestTokensThatAreNotTheirText:
-    """What is shown is the token; what is copied, the text it covers."""
+    """The token is shown, and the text that it covers is copied."""
 
     def test_an_unknown_token_copies_its_character(self) -> None:
         drawing = described("a天b".encode(), [1, 0, 2], [b"a", b"[UNK]", b"b"], [(0, 1), (1, 4), (4, 5)], None, {})
@@ -289,4 +289,4 @@ def test_a_hundred_thousand_tokens_are_drawn_within_two_seconds() -> None:
     drawing = encoding.drawing()
     took = time.process_time() - started
     assert len(drawing.table) < 1000
-    assert took < 2  # 0.1 s where nothing else runs; far from what one description a token takes
+    assert took < 2  # 0.1 s on an idle machine; a description for each token would take far longer

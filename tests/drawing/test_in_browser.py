@@ -1,4 +1,4 @@
-"""Fragments for notebooks in a real browser: what is copied, what is executed, which way lines run."""
+"""Fragments for notebooks in a real browser: copied text, executed code, direction of lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def show(page: Any, fragment: str) -> None:
 
 
 def copied(page: Any) -> str:
-    """What a reader selects and copies, of the drawing alone."""
+    """The text that a reader selects and copies from the drawing."""
     return str(
         page.evaluate(
             "() => { const s = getSelection(); s.selectAllChildren(document.querySelector('.jeton-tokens'));"
@@ -87,7 +87,7 @@ MIXED = [
 @pytest.mark.parametrize("text", MIXED)
 @pytest.mark.parametrize("cuts", ["characters", "bytes"])
 def test_a_picture_has_the_order_of_a_page(page: Any, text: str, cuts: str) -> None:
-    """Which the browser computes, by all of UAX 9."""
+    """The browser computes the order of the page by UAX 9."""
     tokens = [character.encode() for character in text] if cuts == "characters" else [bytes([b]) for b in text.encode()]
     drawing = draw(enumerate(tokens))
     show(page, f'<div style="width:5000px">{to_html(drawing)}</div>{to_svg(drawing, width=1000)}')
@@ -112,7 +112,7 @@ def test_a_word_from_the_right_whose_letters_are_cut(page: Any, word: str) -> No
 
 
 def test_a_special_token_that_stripped_a_line_end(page: Any) -> None:
-    """Its pill is on one line, and what follows begins the next."""
+    """The pill of the token is on one line, and the following text begins the next line."""
     drawing = described(b"a <s>\nb", [1, 2, 3], [b"a", b"<s>", b"b"], [(0, 1), (1, 6), (6, 7)], None, {2: b"<s>"})
     show(page, to_html(drawing))
     assert copied(page) == "a <s>\nb"

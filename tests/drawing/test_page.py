@@ -13,7 +13,7 @@ from .material import ACTS, cut, tokenized
 
 
 class Copied(HTMLParser):
-    """What a reader copies from the page, and which elements it is made of."""
+    """The text that a reader copies from the page, and the page's elements."""
 
     def __init__(self) -> None:
         super().__init__()

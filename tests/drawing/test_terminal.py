@@ -1,4 +1,4 @@
-"""Drawings in a terminal: color or borders, narrow lines, nothing that commands it."""
+"""Drawings in a terminal: color or borders, narrow lines, no control characters."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_tokens_given_in_chunks_are_drawn_as_one_text(
     text = b"".join(data for _, data in tokens)
     ends = list(accumulate(len(data) for _, data in tokens))
     spans = list(zip([0, *ends[:-1]], ends, strict=True)) if ends else []
-    # Text that no token covers, and tokens that are not what they cover.
+    # Some text is covered by no token, and some tokens differ from the text that they cover.
     kept = [index for index, (id, _) in enumerate(tokens) if id % 5 != 3]
     ids = [tokens[index][0] for index in kept]
     datas = [tokens[index][1] if ids[at] % 7 != 4 else b"x" for at, index in enumerate(kept)]
