@@ -1,4 +1,4 @@
-"""Explanations in words, JSON, color and HTML, from facts that a plain BPE of this file's own computes."""
+"""Explanations in words, JSON, color and HTML, of facts computed by a plain BPE in this file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Token:
 
 
 def explain(*texts: bytes, max_rivals: int = 3) -> Explanation:
-    """What the core computes, the slow way: one pretoken for each text; `<|end|>` is a special token."""
+    """The facts that the core computes, by plain BPE: one pretoken for each text; `<|end|>` is a special token."""
     pretokens, tokens, start = [], [], 0
     for text in texts:
         special = text == b"<|end|>"
@@ -222,7 +222,7 @@ def test_the_repr_is_short() -> None:
 
 
 class TestLongTexts:
-    """Of a long text what is shown is computed, and the rest is counted; asked for, it is all there."""
+    """Of a long text, only shown items are computed and the rest is counted; all are available on access."""
 
     TEXT = "older men told older tales, 天气 <|end|> and older ones\n" * 60
 
@@ -261,7 +261,7 @@ class TestLongTexts:
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_control_pieces_are_drawn_as_they_are_spelled(model_type: str, tmp_path: Path) -> None:
-    """They have no bytes: decoding gives no text for them."""
+    """Control pieces have no bytes: they decode to no text."""
     model = io.BytesIO()
     SentencePieceTrainer.train(
         sentence_iterator=iter([CORPUS] * 3),

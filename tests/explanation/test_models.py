@@ -1,4 +1,4 @@
-"""Explanations where no list of merges tells: Unigram, WordPiece, SentencePiece's BPE; and parts of patterns."""
+"""Explanations of models without a list of merges: Unigram, WordPiece, SentencePiece's BPE; and parts of patterns."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class TestPartsOfThePattern:
             explanation = tok.explain(text)
             for pretoken in explanation.pretokens:
                 assert pretoken.part is not None
-                # The part by itself makes the same pretoken, where it does not look at what follows.
+                # The part by itself matches the same pretoken, unless it looks ahead.
                 part = explanation.pattern_parts[pretoken.part]
                 if "(?!" not in part and "$" not in part:
                     assert Pattern(part, True).split(pretoken.text)[0] == (0, len(pretoken.text))
@@ -218,7 +218,7 @@ def test_the_lattice_of_t5_agrees_with_nbest(data: Path) -> None:
 
 
 class TestUnusedPieces:
-    """SentencePiece merges pieces that are not in use, and takes them apart again at the end."""
+    """SentencePiece merges unused pieces, and splits them again at the end."""
 
     @pytest.fixture
     def tok(self) -> jeton.Tokenizer:
