@@ -82,7 +82,7 @@ def test_the_second_file_of_a_pair_is_found(names: tuple[str, str], tmp_path: Pa
 
 
 def test_every_loss_is_refused_by_name(tmp_path: Path) -> None:
-    """What reading the pair alone would not bring back."""
+    """Features that a pair alone cannot store are refused by name."""
     gpt2 = bpe_pair.read(*pair("<|endoftext|>"), source="x")
     unknown = replace(gpt2.definition, model=replace(gpt2.definition.model, unk_token="<|endoftext|>"))  # type: ignore[type-var]
     part = gpt2._core.vocabulary()

@@ -1,4 +1,4 @@
-"""A folder as transformers has it."""
+"""Folders in the layout of transformers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_saved_folder_has_both_files_and_loads(kind: str, tmp_path: Path) -> N
     if kind in REFUSED_BY_HF:
         with pytest.raises(jeton.UnsupportedFeatureError):
             tok.save(tmp_path / "made")
-        assert not (tmp_path / "made").exists(), "nothing is made before it is clear that it can be"
+        assert not (tmp_path / "made").exists(), "no folder is made for a tokenizer that is refused"
         return
     tok.save(tmp_path / "made")
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
@@ -163,7 +163,7 @@ NAMED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+@pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers at import
 @pytest.mark.parametrize("named", NAMED)
 def test_named_tokens_that_the_file_lacks_are_added_as_transformers_does(named: dict[str, Any], tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
@@ -232,7 +232,7 @@ def test_a_tokenizer_with_code_is_refused_or_warned_of(
 def test_a_rank_file_beside_code_is_named_with_how_it_loads(
     is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Kimi K2's folder."""
+    """As in Kimi K2's folder."""
     ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
     (tmp_path / "tiktoken.model").write_bytes(ranks)
     (tmp_path / "a.model").write_bytes(b"no rank file")
@@ -258,7 +258,7 @@ def test_a_rank_file_beside_code_is_named_with_how_it_loads(
     ("said", "adds"), [({}, True), ({"add_bos_token": None}, False), ({"add_bos_token": True}, True)]
 )
 def test_a_bos_that_is_null_is_not_added(said: dict[str, Any], adds: bool, tmp_path: Path) -> None:
-    """As in transformers 4.57; 5.23 agrees save where nothing is said."""
+    """As in transformers 4.57; 5.23 differs only where the configuration lacks the key."""
     (tmp_path / "tokenizer.model").write_bytes(model("bpe bytes"))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **said}))
     tok = jeton.load(tmp_path)
@@ -273,7 +273,7 @@ MORE = {"model_max_length": 10**30, "padding_side": "left", "truncation_side": "
 
 
 def _folder(kind: str, folder: Path) -> None:
-    """A folder as its publisher has it."""
+    """Writes a folder as its publisher has it."""
     config: dict[str, Any] = dict(MORE)
     match kind:
         case "vocab.txt":

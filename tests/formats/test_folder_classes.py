@@ -1,4 +1,4 @@
-"""A SentencePiece model in a folder: what the class in tokenizer_config.json means."""
+"""A SentencePiece model in a folder: the meaning of the class in tokenizer_config.json."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_the_real_mbart_by_folder_and_by_layout(data: Path, tmp_path: Path) -> N
 
 
 def test_a_rank_file_that_is_called_model_has_no_layout(tmp_path: Path) -> None:
-    """As Kimi's and Llama 3's are: the content decides, so a class that means a layout elsewhere means none here."""
+    """Kimi's and Llama 3's rank files are called so. The content decides, so the class chooses no layout."""
     ranks = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
     (tmp_path / "tiktoken.model").write_text(ranks, encoding="ascii")
     for name in ("TikTokenTokenizer", "MBartTokenizer"):
@@ -227,7 +227,7 @@ def test_a_rank_file_that_is_called_model_has_no_layout(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with a character map, which no tokenizer.json can hold."""
+    """A model with a character map that tokenizer.json cannot express."""
     folder = tmp_path_factory.mktemp("mapped")
     (folder / "rules.tsv").write_text("FB01\t66 69\n", encoding="utf-8")
     spm.SentencePieceTrainer.train(
@@ -329,7 +329,7 @@ def test_albert_with_a_model_is_refused_with_its_reason(mapped: Path, tmp_path: 
 
 @pytest.mark.parametrize("name", ["LlamaTokenizer", "T5Tokenizer"])
 def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> None:
-    """As in 4.57: `▁` before each part of the text, before the text alone, or nowhere."""
+    """As in transformers 4.57: `▁` before each segment of the text, before the text only, or nowhere."""
     eos = {"eos_token": "</s>"}
 
     def encode(text: str, **config: Any) -> list[str]:
@@ -355,7 +355,7 @@ def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapped: Path, tmp_path: Path) -> None:
-    """Matched in the raw text, as by the slow classes; one that is not special too."""
+    """These tokens are matched in the raw text, as by the slow classes, special or not."""
     for file in (model, mapped):
         size = jeton.load(in_folder(tmp_path, file, tokenizer_class=name)).vocab_size
         flags = {"__type": "AddedToken", "normalized": True, "special": True}
@@ -377,7 +377,7 @@ def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapp
 
 
 def test_decoding_shows_special_and_added_tokens(model: Path, mapped: Path, tmp_path: Path) -> None:
-    text = "low <extra_id_0>\u2028 lower"  # the sentinels take the white space around them
+    text = "low <extra_id_0>\u2028 lower"  # the sentinels strip the white space around them
     for file in (model, mapped):
         tok = jeton.load(in_folder(tmp_path, file, tokenizer_class="T5Tokenizer", eos_token="</s>"))
         ids = tok.encode(text, special="all", add_special_tokens=True)

@@ -133,7 +133,7 @@ def test_sentencepiece_bpe_is_read(tmp_path: Path) -> None:
     assert tok.encode("lowé") == [265, 3 + 0xC3, 3 + 0xA9]
     assert tok.encode("low", add_special_tokens=True) == [1, 265]
     assert tok.decode([265, 265]) == "low low"
-    # as in llama.cpp, the space is added after every token that is matched as a whole
+    # as in llama.cpp, a space is added after every token that is matched as a whole
     assert tok.encode("low<s>low", special="all") == [265, 1, 265]
 
 
@@ -320,7 +320,7 @@ def test_damaged_files_are_errors_of_ours(tmp_path: Path) -> None:
 def test_a_folder_with_a_file(tmp_path: Path) -> None:
     (tmp_path / "mmproj-model.gguf").write_bytes(gguf({"general.architecture": "clip"}))
     (tmp_path / "model-Q4.gguf").write_bytes(gguf(bpe()))
-    (tmp_path / "tokenizer_config.json").write_text('{"bos_token": "<other>"}')  # the file has all of it
+    (tmp_path / "tokenizer_config.json").write_text('{"bos_token": "<other>"}')  # ignored: the GGUF file has all facts
     assert jeton.load(tmp_path).encode("low") == [10]
     assert [path.name for path in find_tokenizers(tmp_path)] == ["mmproj-model.gguf", "model-Q4.gguf"]
     assert short_name(tmp_path / "model-Q4.gguf") == "model-Q4"

@@ -1,4 +1,4 @@
-"""Writing of GGUF: copies with another tokenizer, files without tensors, and what is refused by name."""
+"""Writing GGUF: copies with another tokenizer, files without tensors, and unsupported features."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_model_is_written_with_equal_ids(values: Any, tmp_path: Path) -> N
     tok.save(tmp_path / "new.gguf")
     again = jeton.load(tmp_path / "new.gguf")
     assert again == tok
-    assert again.roles.items() >= tok.roles.items()  # those of llama.cpp's default ids get a key
+    assert again.roles.items() >= tok.roles.items()  # roles at llama.cpp's default ids get a key
     assert again.definition.chat_template == "{{ x }}"
 
 
@@ -73,7 +73,7 @@ def test_another_tokenizer_replaces_the_keys(tmp_path: Path) -> None:
     header = read_header(tmp_path / "new.gguf", lambda _: True)
     assert header.values["tokenizer.ggml.eot_token_id"] == tok.special_tokens["<|eot|>"]
     assert header.values["test.vocab_size"] == tok.vocab_size
-    assert header.values["tokenizer.chat_template"] == b"{{ y }}"  # it has none of its own
+    assert header.values["tokenizer.chat_template"] == b"{{ y }}"  # the tokenizer itself has none
     assert header.values["tokenizer.ggml.bos_token_id"] == tok.token_to_id("w")  # the spelling of the old id
     assert not {"tokenizer.ggml.scores", "tokenizer.huggingface.json"} & {*header.values}
 
@@ -142,7 +142,7 @@ def test_the_name_of_the_old_file_is_preferred(tmp_path: Path) -> None:
 
 
 def refused(name: str) -> jeton.Tokenizer:
-    """A tokenizer with one feature that llama.cpp does not have."""
+    """A tokenizer with one feature that llama.cpp lacks."""
     tok = tokenizer()
     match name:
         case "pattern":

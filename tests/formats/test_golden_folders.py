@@ -1,4 +1,4 @@
-"""Folders saved by other versions of transformers: the configurations that those versions were seen to read alike.
+"""Folders saved by other versions of transformers, with configurations that those versions read with equal results.
 
 ``tools/transformers_folders.py --golden`` writes and verifies them.
 """

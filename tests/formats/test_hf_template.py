@@ -1,4 +1,4 @@
-"""Templates: what HF's post-processors do, read and written, and applied by the core."""
+"""Templates: HF's post-processors, read, written and applied by the core."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_hf_gives_equal_columns(name: str, prefix: bool) -> None:
             assert mask == [bool(number) for number in expected.special_tokens_mask]
             assert places == expected.offsets, (text, other)
             assert type_ids == expected.type_ids
-            if name not in ("repeated", "one of a pair"):  # HF keeps one range a text, and guesses where it has none
+            if name not in ("repeated", "one of a pair"):  # HF keeps one range per text, and guesses if it has none
                 assert [None if source is None else source[0] for source in sources] == expected.sequence_ids
 
 
@@ -246,7 +246,7 @@ def test_errors_have_the_json_path(processor: Any, place: str) -> None:
 
 @pytest.mark.parametrize("trims", [True, False])
 def test_type_ids_of_overflowing_pairs(trims: bool) -> None:
-    """RobertaProcessing (CLIP's trims no offsets) sets those of overflowing pieces, too; equal templates do not."""
+    """RobertaProcessing also sets type ids of overflowing pieces; equal templates do not. (CLIP's trims no offsets.)"""
     roberta = {**(PROCESSORS["roberta"] or {}), "trim_offsets": trims}
     same = template("<s> $A </s>", "<s> $A </s> </s> $B </s>", [("<s>", 0), ("</s>", 1)])
     for processor in (roberta, same, sequence(byte_level(trim_offsets=trims), same), sequence(byte_level(), roberta)):

@@ -86,7 +86,7 @@ def test_a_missing_role_says_how_to_set_it() -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_facts_of_the_registry(name: str) -> None:
-    """They are the publisher's: `tools/named_table.py` says where they are published, and why some are left out."""
+    """Facts are those of the publisher; `tools/named_table.py` names their sources, and the reasons for omissions."""
     known, published = REGISTRY[name], PUBLISHED[name]
     assert known.roles == {role: token for role, token in published.roles.items() if role != "unk"}
     assert known.prefix == (published.prefix[0] if published.prefix else None)

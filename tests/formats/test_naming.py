@@ -1,4 +1,4 @@
-"""Names: short forms, models and hub aliases load what they stand for; unknown ones suggest the nearest."""
+"""Names: short forms, models and hub aliases resolve to tokenizers; unknown ones suggest the nearest."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_unknown_name_suggests_the_nearest(name: str, near: str) -> None:
         ("Meta-Llama-3-8B", ["llama3", "hf:meta-llama/Meta-Llama-3-8B-Instruct"]),
         ("kimi-k2-instruct", ["kimi_k2"]),
         ("mistral-7b", ["hf:mistralai/Mistral-7B-Instruct-v0.3", "hf:mistralai/Mistral-Small-3.2-24B-Instruct-2506"]),
-        # not of the family: another version, another word, a file
+        # not in the family: another version, another word, a file
         ("qwen3.5", []),
         ("philosophy", []),
         ("models/qwen3.json", []),

@@ -1,4 +1,4 @@
-"""What is known of published rank files."""
+"""The registered facts of published rank files."""
 
 from __future__ import annotations
 

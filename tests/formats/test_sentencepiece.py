@@ -203,7 +203,7 @@ def test_the_camembert_layout_shifts_ids() -> None:
 def test_a_role_without_a_piece_stays_unset(name: str, role: str, tmp_path: Path) -> None:
     peer = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
     peer.ParseFromString(model(name))
-    if role == "pad":  # the default's name, as a control piece of another meaning
+    if role == "pad":  # a control piece with the default name of the role, and another meaning
         peer.pieces.add(piece="<pad>", score=0, type=3)
     setattr(peer.trainer_spec, f"{role}_piece", "<missing>")
     data = peer.SerializeToString()

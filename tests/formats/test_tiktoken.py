@@ -46,11 +46,11 @@ def test_a_file_that_is_not_known_needs_a_pattern(path: Path) -> None:
 
 def test_a_pretoken_that_is_a_token_is_that_token(path: Path) -> None:
     tok = jeton.load(path, pattern="none")
-    assert tok.encode("xyz") == [259], "though no merges lead there"
+    assert tok.encode("xyz") == [259], "although no merges form it"
     assert tok.encode("xyzx") == [120, 121, 122, 120]
     explanation = tok.explain("xyz")
     assert explanation.pretokens[0].whole
-    assert tok.merges == ((97, 98, 256), (98, 99, 257), (256, 99, 258)), "it has none of its own"
+    assert tok.merges == ((97, 98, 256), (98, 99, 257), (256, 99, 258)), "the file itself has none"
 
 
 def test_every_loss_is_refused_by_name(path: Path, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_tokens_of_all_lengths_load_in_linear_time(tmp_path: Path, is_rising: bo
     path.write_bytes(rank_file(*tokens))
     begin = time.process_time()
     tok = jeton.load(path, pattern="none")
-    assert time.process_time() - begin < 5, "every split of every token took minutes"
+    assert time.process_time() - begin < 5, "trying every split of every token would take minutes"
     peer = pytest.importorskip("tiktoken").Encoding(
         "test",
         pat_str=r"[\s\S]+",
@@ -247,7 +247,7 @@ def test_a_given_pattern_replaces_the_facts_of_a_known_file(path: Path, monkeypa
     assert jeton.load(path, special_tokens={}).encode(text) == [*"é".encode()]
     tok = jeton.load(path, "qwen2")
     assert (tok.encode(text), tok.definition.normalizer) == ([*text.encode()], ())
-    assert tok.special_tokens == {"<|x|>": 300}, "special tokens are another matter"
+    assert tok.special_tokens == {"<|x|>": 300}, "the special tokens stay"
     peer = pytest.importorskip("tiktoken").Encoding(
         "test",
         pat_str=_core.pattern_text("qwen2") or "",

@@ -1,4 +1,4 @@
-"""`tokenizer.json`, our native file: it keeps everything, and says what HF cannot express."""
+"""`tokenizer.json`, Jeton's native format: it keeps all facts, and refuses by name what HF cannot express."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_file_without_jetons_facts_loads_as_an_equal_tokenizer(kind: str) -> N
         assert back.encode(text, special="all") == tok.encode(text, special="all")
         assert back.decode(back.encode(text)) == text
     if kind in ("byte none", "byte gpt2", "byte cl100k", "byte o200k", "byte qwen2"):
-        assert back == tok, "the pattern is known again by its text"
+        assert back == tok, "the pattern is recognized by its regex"
 
 
 @pytest.mark.parametrize("kind", ["char none", "words suffix"])
@@ -82,7 +82,7 @@ def test_added_vocabulary_and_holes(tmp_path: Path) -> None:
     assert {token["content"]: token["special"] for token in file["added_tokens"]} == {
         "\n\n": True, "<|end|>": True, "tab": False, "今天": False,
     }  # fmt: skip
-    assert file["model"]["vocab"]["<|end|>"] == 310, "or HF would move it where there are holes"
+    assert file["model"]["vocab"]["<|end|>"] == 310, "otherwise HF would renumber it, because there are holes"
 
 
 def saved(tok: jeton.Tokenizer) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def saved(tok: jeton.Tokenizer) -> dict[str, Any]:
 
 
 def test_special_tokens_after_the_entries_stay_outside() -> None:
-    """Of a file; those of other tokenizers are listed. transformers counts what is listed as `vocab_size`."""
+    """Special tokens outside of a file's vocabulary stay outside: its size is `vocab_size` in transformers."""
     tok = jeton.train(["the old keeper"], 260, special_tokens=["<a>", "<b>", "<c>"], progress=False)
     file = saved(tok)
     listed = file["model"]["vocab"]
@@ -115,7 +115,7 @@ def test_special_tokens_after_the_entries_stay_outside() -> None:
 
 
 def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
-    """The unknown token, and entries that merges make, are listed wherever a file ended its entries."""
+    """The unknown token and results of merges are entries, wherever the entries of the original file ended."""
     tok = jeton.train(["the older keeper"], 25, level="char", unk_token="<unk>", pattern="none", progress=False)
     *_, (_, _, last) = tok.merges
     tok = tok.add_tokens([tok.vocab[last].decode(), "<x>"])._with_facts(hf_vocab_size=3)
@@ -131,7 +131,7 @@ def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
 
 @pytest.mark.parametrize("special", ["a", "Ġ", "ab"])
 def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> None:
-    """In HF's file one string has one id, so the loss must be accepted; Jeton's own bytes hold both."""
+    """In HF's format a string has one id, so the loss must be accepted; Jeton's own bytes keep both."""
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={special: 310})
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         tok.save(tmp_path / "a.json")
@@ -146,14 +146,14 @@ def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("special", ["今", " ", "\n", "b a"])
 def test_a_special_token_with_the_bytes_of_entries(special: str) -> None:
-    """The byte alphabet spells entries otherwise, so these do not clash."""
+    """The byte alphabet spells entries differently, so the two do not clash."""
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={special: 310})
     same(jeton.Tokenizer.from_bytes(tok.to_bytes()), tok)
 
 
 @pytest.mark.parametrize("style", ["symbol", "suffix"])
 def test_letters_that_spell_the_end_of_word_mark_survive_a_file(style: Any) -> None:
-    """The letters < / w > merged to one token spell the mark that ends words; the file must not confuse the two."""
+    """The letters < / w > merged to one token spell the end-of-word mark; the file keeps the two apart."""
     counts = {"a</w>b": 9, "b</w>": 5, "ab": 3}
     tok = jeton.train(counts, 15, end_of_word="</w>", end_of_word_style=style, progress=False)
     back = jeton.Tokenizer.from_bytes(tok.to_bytes())
@@ -166,7 +166,7 @@ def test_letters_that_spell_the_end_of_word_mark_survive_a_file(style: Any) -> N
 
 
 def test_blank_lines_before_the_json(tmp_path: Path, tok: jeton.Tokenizer) -> None:
-    """A line end, a brace and a line end could begin a SentencePiece model too."""
+    """A line end, a brace and a line end could also begin a SentencePiece model."""
     for blank in (b"\n", b"\r\n", b" \n\n"):
         (tmp_path / "x").write_bytes(blank + b"{\n" + tok.to_bytes()[1:])
         assert jeton.load(tmp_path / "x") == tok
@@ -225,7 +225,7 @@ def test_a_pattern_that_oniguruma_cannot_say_is_refused(tmp_path: Path) -> None:
 
 
 def edited(**changes: Any) -> bytes:
-    """The file of a small tokenizer without our own facts, with other parts: ``model__dropout=0.1``."""
+    """The file of a small tokenizer without Jeton's facts, and with changed components: ``model__dropout=0.1``."""
     file = json.loads(tokenizer("byte gpt2").to_bytes())
     del file["model"]["jeton"]
     for path, value in changes.items():
@@ -328,7 +328,7 @@ TEMPLATE = {
     ids=str,
 )
 def test_a_file_of_hf_gives_its_ids(changes: dict[str, Any], tmp_path: Path) -> None:
-    """Whatever the parts: ids, offsets and decoded text of `tokenizers`, also after saving and loading again."""
+    """Every combination gives the ids, offsets and text of `tokenizers`, also after saving and loading."""
     file = edited(**changes)
     peer = Peer.from_str(file.decode())
     tok = jeton.Tokenizer.from_bytes(file)
@@ -388,7 +388,7 @@ def test_a_hostile_real_file(data: Path) -> None:
 
 @pytest.mark.alone
 def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
-    """The budget is 120 ms of the processor for o200k; machines that run tests are slow at times, so ten times that."""
+    """The budget is 120 ms of processor time for o200k; the limit is ten times that, as test machines may be slow."""
     tok = jeton.load(data / "vocabs" / "o200k_base.tiktoken")
     tok.save(tmp_path / "t.json")
     for path in (data / "vocabs" / "o200k_base.tiktoken", tmp_path / "t.json"):
@@ -398,7 +398,7 @@ def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
 
 
 def _byte_level_file(**changes: Any) -> dict[str, Any]:
-    """A byte-level file like Cohere's: entries that no byte spells, and keys of other parts in its parts."""
+    """A byte-level file like Cohere's: entries outside of the byte alphabet, and keys of other components."""
     letters = sorted(_core.spell_bytes(bytes([byte])) for byte in range(256))
     vocab = {"<PAD>": 0, **{letter: id for id, letter in enumerate(letters, start=1)}}
     merges = [["t", "h"], ["th", "e"], ["\u0120", "the"], ["\u203c", "a"], ["e", "\u203c"], ["\u203c", "\u0120"]]

@@ -1,4 +1,4 @@
-"""The vocabulary as text for people."""
+"""The vocabulary as readable text."""
 
 from __future__ import annotations
 

@@ -52,14 +52,14 @@ CASED = VOCAB + b"The\n##ER\n"
 
 @pytest.mark.parametrize("config", [None, {}, {"tokenizer_class": "BertTokenizer"}, {"model_max_length": 512}])
 def test_a_folder_lowercases_by_default(config: dict[str, object] | None, tmp_path: Path) -> None:
-    """As transformers does, whatever the entries are; a lone file decides by its entries."""
+    """As in transformers, for all entries; for a file alone, its entries decide."""
     (tmp_path / "vocab.txt").write_bytes(CASED)
     if config is not None:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     tok = jeton.load(tmp_path)
     assert [tok.id_to_token(id) for id in tok.encode("The OLDer")] == ["the", "old", "##er"]
     lone = jeton.load(tmp_path / "vocab.txt")
-    assert (lone == tok) is bool(config), "a configuration beside the file counts"
+    assert (lone == tok) is bool(config), "a configuration beside the file is used"
     transformers = pytest.importorskip("transformers")
     theirs = transformers.BertTokenizer.from_pretrained(tmp_path)
     for text in ("The OLDer caf\u00e9", "THE, the", "\u0130"):

@@ -128,7 +128,7 @@ def test_tiktoken_reads_the_same_file(server: Server, tmp_path: Path, monkeypatc
     load = pytest.importorskip("tiktoken.load")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "tiktoken"))
     fetch("tiny_base")
-    assert load.load_tiktoken_bpe(URL, KNOWN.sha256)[b"the"] == 257  # there is no such host: it read the file
+    assert load.load_tiktoken_bpe(URL, KNOWN.sha256)[b"the"] == 257  # no such host exists, so the file was read
 
 
 def test_jetons_cache_is_used_when_tiktokens_is_empty(
@@ -287,7 +287,7 @@ def test_registry_entries_have_urls_and_hashes() -> None:
 
 
 def test_the_registry_equals_tiktokens() -> None:
-    """The hashes of its files, and its special tokens, without a network: tiktoken's own functions, caught reading."""
+    """Hashes and special tokens are taken from calls that tiktoken's own functions make, without a network."""
     public = pytest.importorskip("tiktoken_ext.openai_public")
     asked: list[tuple[str, ...]] = []
     for name, constructor in public.ENCODING_CONSTRUCTORS.items():
@@ -299,7 +299,7 @@ def test_the_registry_equals_tiktokens() -> None:
             patch.setattr(public, "data_gym_to_mergeable_bpe_ranks", lambda **_: None)
             theirs = constructor()
         ours = REGISTRY[name]
-        theirs["special_tokens"].pop("<|reserved_200018|>", None)  # a second name of one id
+        theirs["special_tokens"].pop("<|reserved_200018|>", None)  # a second name for one id
         assert dict(ours.special_tokens) == theirs["special_tokens"]
         if asked:
             assert asked == [(ours.url, ours.sha256)]
@@ -308,7 +308,7 @@ def test_the_registry_equals_tiktokens() -> None:
 def test_published_files_in_the_cache_folder_are_used(
     data: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under the names of their own, as somebody who has no network puts them there."""
+    """Files under their published names, as copied there by a user without a network."""
     monkeypatch.setenv("JETON_OFFLINE", "1")
     monkeypatch.setenv("JETON_CACHE_DIR", str(data / "vocabs"))
     assert jeton.load("o200k_base").encode("hello world") == [24912, 2375]

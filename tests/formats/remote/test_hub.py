@@ -1,4 +1,4 @@
-"""Repositories of the hub, served on this machine: which files are taken, what is refused, and life without network."""
+"""Repositories of the hub, served on this machine: files taken, errors, and work without a network."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
 
 
 def asked(server: Server) -> set[str]:
-    """The files that were asked for."""
+    """The requested files."""
     return {path.rpartition("/")[2] for path in server.requests if "/resolve/" in path}
 
 
@@ -39,7 +39,7 @@ def test_a_repository_is_downloaded_once(hub: Hub, server: Server) -> None:
     assert jeton.load("hf:owner/name") == TOK
     first = len(server.requests)
     assert jeton.load("hf:owner/name") == TOK
-    assert len(server.requests) == first + 1, "one question: is it still this commit?"
+    assert len(server.requests) == first + 1, "one request: is the branch still at this commit?"
     assert jeton.load(f"hf:owner/name@{COMMIT}") == TOK
     before = len(server.requests)
     assert jeton.load(f"hf:owner/name@{COMMIT}") == TOK
@@ -180,7 +180,7 @@ def test_a_refusal_is_not_answered_from_the_cache(hub: Hub) -> None:
 
 
 def test_gated_files_are_an_error(hub: Hub) -> None:
-    """The hub lists a gated repository to everybody and refuses its files."""
+    """The hub lists the files of a gated repository, and refuses to serve them."""
     hub.put(FOLDER)
     for path in list(hub.server.answers):
         if "/resolve/" in path:
@@ -220,7 +220,7 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(
 ) -> None:
     hub.put(FOLDER)
     path = fetch(name) / "tokenizer.json"
-    path.write_bytes(FILE.replace(b"low", b"luw", 1))  # it would load
+    path.write_bytes(FILE.replace(b"low", b"luw", 1))  # a valid file with other content
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(jeton.errors.DownloadError, match="not completely cached"):
         jeton.load(name)
@@ -269,7 +269,7 @@ def test_invalid_names_are_refused_without_a_request(server: Server, name: str) 
 def test_invalid_revisions_are_refused_without_a_request(
     server: Server, revision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hub's cache makes a path of the revision, and reads it where the network is off."""
+    """The cache of the hub uses the revision as a path, and reads it when the network is off."""
     for offline in ("0", "1"):
         monkeypatch.setenv("HF_HUB_OFFLINE", offline)
         with pytest.raises(jeton.ConfigError, match="not a branch, tag or commit"):
@@ -375,7 +375,7 @@ def test_a_missing_huggingface_hub_names_the_extra(server: Server, monkeypatch: 
 
 
 def test_variables_that_are_set_before_python_starts(hub: Hub, server: Server) -> None:
-    """As in a shell: huggingface_hub itself sees them."""
+    """huggingface_hub reads these variables itself, when it is imported."""
     hub.put(FOLDER)
     code = "import jeton; print(jeton.load('hf:owner/name').fingerprint)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

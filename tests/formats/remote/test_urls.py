@@ -81,7 +81,7 @@ def test_a_folder_at_a_url_is_loaded(memory: Any, tok: jeton.Tokenizer, tmp_path
 
 
 def test_a_folder_with_gguf_files_only(memory: Any, tmp_path: Path) -> None:
-    """As of a local folder, the first one is read, and a projector last."""
+    """As in a local folder, the first file is read; projectors come last."""
     values = metadata("gpt2", [*"abc", "ab"], merges=["a b"], pre="gpt-2")
     memory.pipe("/models/x.gguf", gguf(values))
     memory.pipe("/models/mmproj.gguf", b"GGUF")
