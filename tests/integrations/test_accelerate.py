@@ -1,4 +1,4 @@
-"""`accelerate`: in place, with every change noticed, and with the original where a result is not known to be equal."""
+"""`accelerate`: in place, with every change applied, and falling back to the original where equality is unproved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jeton.integrations.transformers.state import check
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
 pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 TEXTS = ["the lower world", "  two <mask> 12", "", "na\u00efve </s>\n"]
 
@@ -83,7 +83,7 @@ def test_a_subclass_keeps_its_overrides(original: Any) -> None:
 
 
 def _model(tok: Any) -> None:
-    """Another model of the same size, in which two entries changed their ids."""
+    """A model of the same size, with the ids of two entries swapped."""
     file = json.loads(tok.backend_tokenizer.to_str())
     vocab = file["model"]["vocab"]
     vocab["t"], vocab["h"] = vocab["h"], vocab["t"]
@@ -131,12 +131,12 @@ def test_a_change_of_the_backend_takes_effect(original: Any, fast: Any, change: 
     for tok in (original, fast):
         change(tok)
     found = [
-        # Other words than before: training in place leaves the library's cache as it is.
+        # New words, because training in place does not clear the library's cache.
         [tok("lowest worth them"), tok.decode([0, 1, 2]), tok.tokenize("they")]
         for tok in (original, fast)
     ]
     assert found[0] == found[1]
-    # Encodings of an earlier result are those of its time.
+    # Encodings of an earlier result do not change.
     assert before[1].tokens() == before[0].tokens()
     assert before[1].word_ids() == before[0].word_ids()
 
@@ -171,7 +171,7 @@ def test_a_stage_that_is_a_python_object(original: Any, fast: Any) -> None:
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_normalized_added_tokens_give_equal_ids(original: Any, fast: Any, is_first: bool) -> None:
-    # Some versions match them in the form that the normalizer gave them when they were added.
+    # Some versions match them in the form that the normalizer produced when they were added.
     lower = tokenizers.normalizers.Lowercase()
     for tok in (original, fast):
         tok._tokenizer.normalizer = lower if is_first else None
@@ -204,7 +204,7 @@ def test_fallbacks_are_logged_once(fast: Any, caplog: pytest.LogCaptureFixture) 
         for _ in range(3):
             fast(Odd("the"))
     lines = [line for line in caplog.messages if "a text that is no str" in line]
-    assert len(lines) <= 1  # another test may have been first
+    assert len(lines) <= 1  # another test may have logged it already
     assert sum(stats(fast).fallbacks.values()) == 3
     assert "3 on the original: encode: a text that is no str" in repr(stats(fast))
     assert stats(fast).to_json()["share"] == 0
@@ -315,7 +315,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 def test_options_that_other_threads_set_change_no_result(
     original: Any, fast: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread may set its options at any moment, here after the call's own and before they are used."""
+    """Another thread may set options at any moment; here, between setting and using the options of a call."""
     expected = [dict(original(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
     found = [dict(fast(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
     assert found == expected

@@ -70,7 +70,7 @@ def test_tables_have_chunks_of_limited_size(tok: jeton.Tokenizer, size: int, mon
 
 
 def test_a_pickled_partial_maps_batches(tok: jeton.Tokenizer) -> None:
-    """As Ray Data's `map_batches` and PySpark's `mapInArrow` call it, in another process."""
+    """Ray Data's `map_batches` and PySpark's `mapInArrow` call it so, in another process."""
     mapped = partial(jeton.encode_arrow, tok=tok, column="body", prepend_bos="<|endoftext|>")
     encode = pickle.loads(pickle.dumps(mapped))
     batches = [pa.record_batch({"body": texts}) for texts in (TEXTS, ["one"])]
@@ -122,7 +122,7 @@ def test_wrong_arguments_are_refused(tok: jeton.Tokenizer) -> None:
 
 
 def shared_offsets(data: bytes, kind: pa.DataType) -> tuple[pa.Array, Any]:
-    """Three strings, and their offsets, to be damaged later: pyarrow checks some of them where it makes a batch."""
+    """Three strings, and their offsets to be damaged later, because pyarrow checks some offsets in new batches."""
     offsets = np.array([0, 1, 2, 3], np.int32 if kind in (pa.string(), pa.binary()) else np.int64)
     return pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(offsets), pa.py_buffer(data)]), offsets
 

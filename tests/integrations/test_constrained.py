@@ -1,4 +1,4 @@
-"""Constrained decoding: masks from Jeton's vocabularies are those from the libraries' own readers."""
+"""Constrained decoding: masks from Jeton's vocabularies equal those from the libraries' own readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = 30
 
 
 def loaded(data: Path, name: str) -> tuple[str, jeton.Tokenizer, int]:
-    """Path, tokenizer, and id of the end."""
+    """Path, tokenizer, and id of its end token."""
     path = data / "vocabs" / f"{name}.tokenizer.json"
     tok = jeton.load(path)
     return str(path), tok, next(id for text, id in tok.special_tokens.items() if text in ("</s>", "<|endoftext|>"))

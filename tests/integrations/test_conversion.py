@@ -1,4 +1,4 @@
-"""Tokenizers of Jeton and of transformers made of each other, `parity`, and `JetonTokenizer`."""
+"""Conversion between tokenizers of Jeton and of transformers, `parity`, and `JetonTokenizer`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.material import TRICKY, tokenizer
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
 transformers = pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 TEXTS = ["the lower world", "  two <mask> 12", "", "na\u00efve </s>\n", *TRICKY[:6]]
 
@@ -203,7 +203,7 @@ def test_backends_and_unsupported_files_are_accepted(original: Any, folder: Path
 
 
 def test_settings_of_a_deferred_backend(folder: Path) -> None:
-    """They are those of the library, with its errors."""
+    """Settings behave as in the library, with its errors."""
     ours, theirs = (
         DeferredBackend.of_file(str(folder / "tokenizer.json")),
         tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")),
@@ -239,7 +239,7 @@ def test_settings_of_a_deferred_backend(folder: Path) -> None:
 
 @pytest.mark.parametrize("has_template", [True, False])
 def test_a_file_is_read_once(has_template: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By Hugging Face's library where transformers 5 adds a template, which takes the real tokenizer, else by Jeton."""
+    """Hugging Face's library reads it if transformers 5 adds a template, which needs its tokenizer; else Jeton."""
     source = json.loads(jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False).to_bytes())
     del source["model"]["jeton"]
     template = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}

@@ -1,4 +1,4 @@
-"""`JetonRenderer` keeps to the protocol of the package `renderers`."""
+"""`JetonRenderer` implements the protocol of the package `renderers`."""
 
 from __future__ import annotations
 

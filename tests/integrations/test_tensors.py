@@ -14,7 +14,7 @@ from jeton.integrations.transformers import accelerate, stats
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 TEXTS = ["the lower world", "  two <mask> 12", "naïve </s>\n"]
 PADDED = {"padding": True, "pad_to_multiple_of": 4}

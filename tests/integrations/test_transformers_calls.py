@@ -11,7 +11,7 @@ from tools.compat_calls_transformers import differences
 from tests.selection import ALL, amount
 
 pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 DATA = os.environ.get("JETON_TEST_DATA")
 

@@ -1,4 +1,4 @@
-"""`continuous_token_builder` keeps to the protocol of verl's `ContinuousTokenBuilder`."""
+"""`continuous_token_builder` implements the protocol of verl's `ContinuousTokenBuilder`."""
 
 from __future__ import annotations
 
