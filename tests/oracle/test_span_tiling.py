@@ -1,4 +1,4 @@
-"""Byte spans tile the text, whatever the normalizer makes of it; what they do not cover is what it removes."""
+"""Byte spans tile the text after every normalizer; only removed text is not covered."""
 
 from __future__ import annotations
 
