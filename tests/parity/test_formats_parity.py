@@ -33,7 +33,7 @@ def vocabs(data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def laws(data: Path) -> list[str]:
-    """The Declaration of Human Rights in many languages, a piece of each."""
+    """An excerpt of the Declaration of Human Rights in each of many languages."""
     files = sorted((data / "udhr").iterdir())[:: amount(1, default=5)]
     return [file.read_text("utf-8", errors="replace")[400:2400] for file in files]
 

@@ -35,7 +35,7 @@ def by_hf(texts: list[str], vocab_size: int, byte_level: bool, **options: Any) -
 
 
 def spelled(tok: jeton.Tokenizer) -> tuple[dict[str, int], list[Any]]:
-    """The same facts of ours, as its tokenizer.json has them."""
+    """Vocabulary and merges of a Jeton tokenizer, as in its tokenizer.json."""
     model = json.loads(jeton.formats.tokenizer_json.render(tok, ()))["model"]
     return model["vocab"], [tuple(merge) for merge in model["merges"]]
 
@@ -86,7 +86,7 @@ def test_character_training_equals_hf(seed: int, options: dict[str, Any]) -> Non
 
 
 def zipf(letters: str, seed: int, num_words: int = 400) -> list[str]:
-    """Words with counts so far from each other that no two characters are equally frequent, and few pairs are."""
+    """Words with counts so far apart that no two characters, and few pairs, are equally frequent."""
     rng = random.Random(seed)
     weights = [1.7**-i for i in range(len(letters))]
     words = ["".join(rng.choices(letters, weights, k=rng.randint(1, 8))) for _ in range(num_words)]
@@ -94,7 +94,7 @@ def zipf(letters: str, seed: int, num_words: int = 400) -> list[str]:
 
 
 def without_ties(texts: list[str], vocab_size: int, preset: Hf | Bert) -> int:
-    """How many merges come before the first that is as frequent as its neighbor in the list, so that ids decide."""
+    """Number of merges before the first one as frequent as its neighbor in the list, where ids decide."""
     tok = jeton.train(texts, vocab_size, preset=preset, unk_token="[UNK]", progress=False)
     assert tok.training is not None
     assert tok.training.log is not None
@@ -191,7 +191,7 @@ def test_wordpiece_gives_equal_entries(seed: int, options: dict[str, Any]) -> No
 
 
 def test_wordpiece_is_bpe_with_a_prefix() -> None:
-    """The same vocabulary, with the same ids, as the BPE trainer with the prefix, ties and all."""
+    """WordPiece training gives the ids of the BPE trainer with the prefix, including ties."""
     texts = [synthetic(3), CORPUS]
     tok = jeton.train(texts, 700, preset="bert", min_frequency=2, progress=False)
     parts = [*tok.definition.pretokenizer]

@@ -1,6 +1,6 @@
-"""Equal texts and equal offsets: HF's normalizers and ours, SentencePiece's normalizer and ours, on every kind of text.
+"""Equal texts and offsets of Jeton's normalizers and those of HF and SentencePiece, on every kind of text.
 
-The peers' own programs are the oracle. Every code point in every context: ``JETON_TESTS=exhaustive``.
+The libraries themselves are the oracle. ``JETON_TESTS=exhaustive`` tests every code point in every context.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def strings(seed: int = 3, count: int = amount(1_500, default=250)) -> list[str]
 
 
 def in_hf(parts: list[JSON]) -> Tokenizer:
-    """One token a character, so that offsets show the trace."""
+    """A pipeline in HF with one token per character, so that offsets show the alignment."""
     tok = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tok.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     top = json.loads(tok.to_str()) | {"normalizer": {"type": "Sequence", "normalizers": parts}}
@@ -170,7 +170,7 @@ def test_every_code_point_equals_hf(name: str) -> None:
 
 
 def charsmap(model: bytes) -> JSON:
-    """What the model's file says about normalization, as our part."""
+    """The normalization of a model file, as a component of Jeton."""
     spec, trainer = fields(fields(model)[3][0]), fields(fields(model).get(2, [b""])[0])
     return {
         "type": "SentencePiece",

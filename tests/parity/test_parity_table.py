@@ -20,7 +20,7 @@ from tests.selection import amount
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of when they are imported is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of peers at import
 
 DATA = os.environ.get("JETON_TEST_DATA")
 IN_WHEELS = {vocab.name: vocab for vocab in catalog.of_wheels()}
@@ -30,7 +30,7 @@ STRINGS_OF_WHEELS = amount(3_000, default=40)
 
 
 def differences(vocab: catalog.Vocabulary, strings: int) -> list[Any]:
-    """What is not equal: tallies that count a difference, and libraries that would not load."""
+    """Tallies that count a difference, and libraries that do not load."""
     tok, peers = job.opened(vocab)
     assert not isinstance(tok, Refusal), str(tok)
     assert all(isinstance(peer, Peer) for peer in peers), [str(peer) for peer in peers]

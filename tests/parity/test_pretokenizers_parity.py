@@ -1,4 +1,4 @@
-"""HF's pre-tokenizers and added tokens: the same pieces at the same places as the pinned `tokenizers`.
+"""HF's pre-tokenizers and added tokens: pretokens and offsets equal those of the pinned `tokenizers`.
 
 ``JETON_TESTS=exhaustive`` compares every part over all of Unicode (minutes); without it a sample of it.
 """
@@ -84,7 +84,7 @@ REGEXES = [
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    # cl100k as tiktoken spells it, which Oniguruma reads otherwise
+    # cl100k as spelled in tiktoken, which Oniguruma reads differently
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|"
     r"\s+(?!\S)|\s",
     # DeepSeek-V3
@@ -334,7 +334,7 @@ def strings(count: int, seed: int) -> Iterator[str]:
 
 @cache
 def code_points() -> list[str]:
-    """Every character, or a sample of them, a few to a string, for HF is quadratic in it, each within a context."""
+    """Every character or a sample, each in a context; few in a string, because HF takes quadratic time."""
     rng = random.Random(7)
     codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     if not EXHAUSTIVE:
@@ -399,7 +399,7 @@ SEQUENCES: list[list[Part]] = [
     ],
     # DeepSeek-V3
     [split(r"\p{N}{1,3}"), split(r"[一-龥぀-ゟ゠-ヿ]+"), split(r"\s?\p{L}+"), byte_level(False, False)],
-    # what a pattern splits depends on the boundaries of the ones before it
+    # a pattern's splits depend on the boundaries of the preceding patterns
     [split(r"\d{1,3}"), split("2", kind="String"), split("a", kind="String"), byte_level(False, False)],
     [split("[ab]{1,2}"), split("[^a]"), {"type": "Punctuation", "behavior": "Isolated"}, byte_level(False, False)],
     # T5, XLM-R
@@ -475,7 +475,7 @@ def check_added(tokens: list[AddedToken], texts: list[str], skip_special: bool) 
         data, expected = text.encode(), []
         try:
             encoding = hf.encode(text, add_special_tokens=False)
-        except BaseException as error:  # a panic of theirs
+        except BaseException as error:  # a panic in HF
             assert "bad split" in str(error), error
             continue
         free, end = [], 0
@@ -486,7 +486,7 @@ def check_added(tokens: list[AddedToken], texts: list[str], skip_special: bool) 
         pieces = [(id, a, b) for id, a, b in [*free, (0, end, len(data))] if a < b]
         for id, (a, b) in zip(encoding.ids, encoding.offsets, strict=True):
             expected.append((id, len(text[:a].encode()), len(text[:b].encode())))
-        # Where the next token begins within white space that this one has taken, HF has the white space in both.
+        # If the next token begins within white space taken by this one, HF assigns the white space to both.
         for at in range(len(expected) - 1):
             id, a, b = expected[at]
             expected[at] = (id, a, min(b, expected[at + 1][1]))

@@ -44,7 +44,7 @@ def check(text: str, symbols: int, **options: Any) -> None:
 
 
 def plain(seed: int) -> str:
-    """Text without the spaces that subword-nmt's regex takes for the end of a symbol."""
+    """Text without the spaces that subword-nmt's regex reads as the end of a symbol."""
     text = synthetic(seed) + "\n" + CORPUS.replace("\r", "")
     return "".join(char if char in " \n" or not char.isspace() else "_" for char in text)
 

@@ -94,7 +94,7 @@ def test_20_mb_give_equal_merges_in_hf(data: Path) -> None:
             if room < 0:
                 break
             texts.append(line)
-    check_hf(texts, 8_000, ["<|s|>", "<|pad|>"])  # not in the corpus: HF does not cut it at special tokens, we do
+    check_hf(texts, 8_000, ["<|s|>", "<|pad|>"])  # not in the corpus, where only Jeton splits at them
 
 
 # ── minbpe ────────────────────────────────────────────────────────────────────────────────────────────────────────
