@@ -1,4 +1,4 @@
-"""Which tokenizers there are, and what is said of those that are broken."""
+"""The catalog: the list of tokenizers, and the errors of broken ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def entry(catalog: Catalog, key: str) -> dict[str, object]:
 
 
 def named(number: int) -> bytes:
-    """The file of a tokenizer that differs from those of other numbers."""
+    """The file of a tokenizer that is different for each number."""
     return byte_tokenizer((97, 98, 256), special_tokens={f"<|{number}|>": 300}).to_bytes()
 
 
@@ -129,7 +129,7 @@ class TestFolder:
         facts = entry(catalog, "broken")
         assert facts["error"] == str(caught.value)
         assert facts["loaded"] is False
-        with pytest.raises(JetonError):  # and once more, without loading again
+        with pytest.raises(JetonError):  # a second time, without loading again
             catalog.get("broken")
 
     def test_a_file_that_goes_away_is_an_error_at_the_entry(self, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ class TestCaches:
 
 class TestDropped:
     def test_the_key_is_the_file_name(self) -> None:
-        """Links show it, and a tokenizer that is opened again is there under the same key."""
+        """Links contain the key, so a tokenizer that is opened again gets the same key."""
         catalog = Catalog(cached=False)
         tok, other = tokenizer("byte gpt2"), tokenizer("byte none")
         facts = catalog.add("mine.json", tok.to_bytes())
@@ -195,7 +195,7 @@ class TestDropped:
         assert catalog.get("mine.json") == tok
         assert catalog.add("mine.json", other.to_bytes())["key"] == "mine.json (2)"
         assert catalog.add("mine.json", tok.to_bytes())["key"] == "mine.json"
-        assert catalog.add("bytes", tok.to_bytes())["key"] == "bytes (2)", "one that was there before keeps its key"
+        assert catalog.add("bytes", tok.to_bytes())["key"] == "bytes (2)", "a built-in tokenizer keeps its key"
         assert (catalog.get("mine.json"), catalog.get("mine.json (2)")) == (tok, other)
 
     def test_the_oldest_file_is_evicted(self) -> None:
@@ -210,7 +210,7 @@ class TestDropped:
         try:
             catalog.add(name, (TESTDATA / "hostile" / name).read_bytes())
         except JetonError as error:
-            assert "jeton-" not in str(error), "it names our own folder"
+            assert "jeton-" not in str(error), "the error names a temporary folder"
             assert str(error).strip()
             assert keys(catalog) == before
 

@@ -34,7 +34,7 @@ def test_turns_and_control_tokens(open_page: Open) -> None:
     heads = page.locator(".turn .of b").all_inner_texts()
     assert heads == ["system · message 1", "user · message 2", "assistant · message 3"]
     assert page.locator(".turn .t.x").all_inner_texts() == ["<|im_start|>", "<|im_end|>"] * 3
-    assert page.locator(".turn >> nth=1").locator(".t.x").count() == 2  # not those that the message spells
+    assert page.locator(".turn >> nth=1").locator(".t.x").count() == 2  # not those spelled in the message
     page.get_by_text("Parse special tokens in messages").click()
     page.wait_for_selector(".turn >> nth=1 >> .t.x >> nth=3")
     assert page.locator(".spelled-list li").count() == 0
@@ -85,7 +85,7 @@ def test_messages_are_edited_and_moved_by_keys(open_page: Open) -> None:
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "chat-content-3"
     page.keyboard.type("more")
-    page.get_by_role("button", name="Remove message 1").focus()  # before what was typed has been sent
+    page.get_by_role("button", name="Remove message 1").focus()  # before the typed text has been sent
     page.keyboard.press("Enter")
     assert boxes(page) == ["a<|im_end|>\n<|im_start|>b", "ok", "more"]
     roles = [role.input_value() for role in page.get_by_label("Role").all()]

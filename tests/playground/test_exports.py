@@ -1,4 +1,4 @@
-"""The menu *Export*: what is copied gives what is shown, and files are pictures and pages of their own."""
+"""The menu *Export*: copied code gives the shown result, and files are self-contained pictures and pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STATES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def open_page(open_page: Open, page: Any) -> Open:  # of conftest.py
-    """A view with its text, which may use the clipboard."""
+    """Opens a view with its text, and permission to use the clipboard."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
 
     def open_view(view: str, **state: Any) -> Any:
@@ -263,7 +263,7 @@ class TestFiles:
             dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g)[0] < 128")
             assert dark == (scheme == "dark")
             assert axe_violations(page) == []
-        assert len(requests) == 1, "it loads nothing"
+        assert len(requests) == 1, "the page loads no other resource"
 
     def test_html_has_the_text_and_what_a_card_says(self, open_page: Open, chromium: Any, tmp_path: Path) -> None:
         text = "the 今天 tale"

@@ -1,4 +1,4 @@
-"""Who may come in: the real server, asked by raw requests."""
+"""Requests that the server accepts or refuses: raw requests to a real server."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class TestBody:
                 for _ in range((MAX_BODY_BYTES >> 20) + 1):
                     connection.sendall(chunk)
             except OSError:
-                pass  # refused meanwhile
+                pass  # refused in the meantime
             assert status(connection.recv(1 << 16)) == 413
 
     def test_a_missing_body_times_out(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +298,7 @@ def test_static_files_have_no_inline_code_and_no_external_resources() -> None:
 
 
 def raw(port: str, request: bytes) -> bytes:
-    """What comes back for these bytes."""
+    """The response to these bytes."""
     with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as connection:
         connection.sendall(request)
         return connection.recv(1 << 16)

@@ -1,4 +1,4 @@
-"""The answer of ``chat``: what the tokenizer's own `chat` gives, and what the page says beside it."""
+"""The answer of ``chat``: the result of `Tokenizer.chat`, and facts for the page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ask(catalog: Catalog, messages: Any = MESSAGES, **more: Any) -> dict[str, An
 def test_answer_equals_the_result_of_chat(catalog: Catalog) -> None:
     facts = ask(catalog, add_generation_prompt=True)
     expected = CHATML.chat(MESSAGES, template="chatml", add_generation_prompt=True)
-    assert facts["chosen"] == "chatml"  # the first of those that it has the tokens for
+    assert facts["chosen"] == "chatml"  # the first template whose tokens the vocabulary has
     assert facts["text"] == expected.text
     assert facts["drawing"]["ids"] == expected.ids
     assert facts["num_tokens"] == len(expected.ids)

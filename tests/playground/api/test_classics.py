@@ -1,4 +1,4 @@
-"""``classics``: what is recorded is what the real files give, and what the stories say is so."""
+"""``classics``: recorded answers equal those of the real files, and the statements of the stories are true."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_different_tokenizer_of_an_equal_name_is_not_used(vocabs: Catalog) -> 
 
 
 def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
-    """What a story says in words and not in figures."""
+    """Statements that a story makes in words, not in figures."""
 
     def tokens(name: str, text: str) -> list[bytes]:
         return vocabs.get(name).tokenize(text).tokens
@@ -109,7 +109,7 @@ def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
     assert all(len(token) == 1 for token in tokens("cl100k_base", "麒麟"))
     code = CLASSICS[IDS.index("indented-code")]["panels"][0]["text"]
     gpt2 = [code.encode()[start:end] for start, end in Pattern.of("gpt2").split(code)]
-    assert b"\n       " in gpt2  # the pattern keeps the spaces together
+    assert b"\n       " in gpt2  # the pattern keeps runs of spaces together
     assert not any(b"  " in token or b"\n " in token for token in vocabs.get("r50k_base").vocab.values())
     assert tokens("r50k_base", code).count(b" ") == sum(
         len(pretoken) - 1 for pretoken in gpt2 if pretoken[:2] == b"\n "

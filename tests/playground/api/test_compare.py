@@ -80,7 +80,7 @@ def test_twenty_languages_in_many_scripts() -> None:
         text = language["text"]
         assert text == unicodedata.normalize("NFC", text) == text.strip()
         scripts |= {unicodedata.name(character).split()[0] for character in text if character.isalpha()}
-        # five sentences, as in English; a point in 40.000 is no end
+        # five sentences, as in English; the point in 40.000 does not end one
         ends = sum(text.replace("40.000", "").count(end) for end in ".。।")
         assert ends in (5, 6) or language["code"] == "th"
     assert len(scripts) >= 13

@@ -37,7 +37,7 @@ def catalog(server: Server, monkeypatch: pytest.MonkeyPatch) -> Catalog:
 
 
 def names(catalog: Catalog) -> list[str]:
-    """Those with a size and a hash; repositories of the hub have none."""
+    """Names with a size and a hash; repositories of the hub have neither."""
     return [entry["name"] for entry in answer(catalog, {})["downloads"] if entry["bytes"]]
 
 

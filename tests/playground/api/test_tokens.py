@@ -1,4 +1,4 @@
-"""``tokens``: the drawing of a text and its counts, of long texts too."""
+"""``tokens``: the drawing of a text and its counts, also for long texts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_drawing_is_limited_and_the_count_is_not(catalog: Catalog) -> None:
 def test_the_drawn_beginning_equals_that_of_the_whole_text(
     text: str, limit: int, special: bool, template: bool
 ) -> None:
-    """With texts of any length taken for long ones."""
+    """Every text is treated as a long one."""
     catalog = Catalog(cached=False)
     catalog.add("small.json", SMALL.to_bytes())
     request = {"tokenizer": "small.json", "text": text, "limit": limit, "special": special, "template": template}
@@ -77,7 +77,7 @@ def test_the_drawn_beginning_equals_that_of_the_whole_text(
 def test_a_long_pretoken_is_drawn_with_the_ids_of_the_whole_text(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cutting it anywhere changes the tokens near the cut."""
+    """Cutting the pretoken anywhere would change the tokens near the cut."""
     monkeypatch.setattr(tokens, "SHORT_TEXT", 64)
     text = "oldtaleold" * 3000
     facts = ask(catalog, text, limit=500)

@@ -16,7 +16,7 @@ TEXT = "old older fast faster fastest best better yes desk mess"
 
 
 def sequence(run: dict[str, Any], num_merges: int) -> list[list[int]]:
-    """As the page does it: a token is a run of symbols, and its id is what the last merge inside the run made."""
+    """Computed as on the page: a token is a run of symbols, and its id is the result of the run's last merge."""
     made = [step["id"] for step in run["steps"]]
     result = []
     for given in run["sequences"]:
@@ -87,7 +87,7 @@ def test_runs_of_unigram_shrink_the_vocabulary() -> None:
         pieces, others = ({piece for piece, _ in each["pieces"]} for each in (before, after))
         assert (dropped, added) == (pieces - others, others - pieces)
         assert len(others) + special == after["size"]
-        assert all(len(piece) > 1 for piece in dropped), "single characters stay"
+        assert all(len(piece) > 1 for piece in dropped), "single characters are kept"
     for each in run["runs"]:
         assert sum(map(len, each["tokens"])) == each["corpus_tokens"]
         assert {piece for tokens in each["tokens"] for piece in tokens} <= set(run["table"])

@@ -1,4 +1,4 @@
-"""``vocabulary``: searching the entries, held against a plain search."""
+"""``vocabulary``: searches of entries equal a plain search."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_200000_entries_are_searched_within_a_tenth_of_a_second(data: Path) -> N
     assert found(catalog, "mistral-v1", kind="byte") == list(range(3, 259))
     assert len(found(catalog, "bert-uncased", kind="special")) == len(catalog.get("bert-uncased").special_tokens)
     tok = catalog.get("o200k_base")
-    answer(catalog, {"tokenizer": "o200k_base"})  # makes the index
+    answer(catalog, {"tokenizer": "o200k_base"})  # builds the index
     seconds = []
     for query in ("the", "天", " straw", "e"):
         began = time.perf_counter()
@@ -118,4 +118,4 @@ def test_200000_entries_are_searched_within_a_tenth_of_a_second(data: Path) -> N
         seconds.append(time.perf_counter() - began)
         special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
         assert page["num"] == sum(query.encode() in special.get(id, token) for id, token in tok.vocab.items())
-    assert sorted(seconds)[1] < 0.1  # the middle ones, for machines are busy at times
+    assert sorted(seconds)[1] < 0.1  # the median, because machines may be busy

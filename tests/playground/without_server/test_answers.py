@@ -186,7 +186,7 @@ def check_opened(site: Path, engine: Engine, path: Path, texts: tuple[str, ...])
         try:
             own = tok.tokenize(text, special="all" if special else "none", add_special_tokens=special)
         except JetonError as error:
-            # The place of the first problem may be that of the whole text, or of the pretoken.
+            # The position of the error may be relative to the whole text or to the pretoken.
             assert answer["error"].partition(" (position")[0] == str(error).partition(" (position")[0]
             continue
         assert answer["drawing"] == json.loads(json.dumps(own.drawing().to_json())), (path.name, text)
