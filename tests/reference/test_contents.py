@@ -50,7 +50,7 @@ def test_the_overview_has_the_order_of_reading() -> None:
 
 def test_a_lesson_is_read_after_the_lessons_that_it_imports() -> None:
     order = [lesson.name for _, members in contents.lessons() for lesson in members]
-    late = {("step10_words", "step09_characters")}  # words come first in the history; step 9 has the names
+    late = {("step10_words", "step09_characters")}  # words come first historically; step 9 introduces the names
     for name in NAMES:
         text = (FOLDER / f"{name}.py").read_text("utf-8")
         for used in re.findall(r"^from \.(step\w+) import", text, re.MULTILINE):

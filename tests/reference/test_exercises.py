@@ -1,4 +1,4 @@
-"""The exercises of the lessons: texts, cases, answers, and what the check says about wrong ones."""
+"""The exercises of the lessons: texts, cases, answers, and explanations of wrong answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASKS = [(step, task) for step in STEPS for task in check.tasks(step)]
 
 
 def answers(step: str) -> dict[str, Any]:
-    """The names that an exercise may use: those of the lesson, if it exists yet, and of the answer."""
+    """The names that an exercise may use: those of the lesson, if it exists, and of the answer."""
     lesson = vars(import_module(f"jeton.reference.{LESSONS[step].stem}")) if step in LESSONS else {}
     exercise, answer = (vars(import_module(f"jeton.reference.{part}.{step}")) for part in ("exercises", "solutions"))
     return {**exercise, **lesson, **answer}

@@ -1,4 +1,4 @@
-"""Step 23: the figures that the lesson prints for published vocabularies are those of its text and of the engine."""
+"""Step 23: the figures printed for published vocabularies equal those of the lesson's text and of the engine."""
 
 from __future__ import annotations
 

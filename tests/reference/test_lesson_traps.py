@@ -1,4 +1,4 @@
-"""Mistakes that tutorials on this subject make; each is pinned here to the right behavior."""
+"""Mistakes of other tutorials on this subject; the lessons have the right behavior."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_special_tokens_before_training_leave_the_bytes_their_ids() -> None:
 def test_training_ends_quietly_when_no_pair_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(train_bytes("ab", 258)) == 1
     assert train_bytes("", 300) == train_bytes([], 300) == train_bytes(["a", "b"], 300) == []
-    train_bytes("小小", 260, trace=print_merges(BYTES))  # half characters on the screen are no error
+    train_bytes("小小", 260, trace=print_merges(BYTES))  # showing half a character is not an error
     assert r"-> 256 b'\xe5\xb0'" in capsys.readouterr().out
 
 
@@ -132,7 +132,7 @@ def test_the_greedy_encoder_drops_nothing_and_reads_dots_as_dots() -> None:
     assert longest_first("xlow", ["low", "</w>"]) == ["</u>", "low", "</w>"]
     assert longest_first("a.", ["a."]) == ["a.", "</u>"]
     assert longest_first("a[.]", ["[.]", "</w>"]) == ["</u>", "[.]", "</w>"]
-    assert longest_first("</w", ["</w>"]) == ["</u>", "</w>"]  # the mark is one letter: `</w` holds no part of it
+    assert longest_first("</w", ["</w>"]) == ["</u>", "</w>"]  # the mark is one letter; `</w` is not
 
 
 def test_a_pattern_that_does_not_compile_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Chinese texts use one term for each idea: that of the 术语表 in docs/zh.md."""
+"""Chinese texts use the terms of the 术语表 in docs/zh.md, one for each concept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = sorted(
     ]
 )
 
-TERMS = {  # what must not occur: the term to write
+TERMS = {  # forbidden word -> the term to use
     "文字": "文本",
     "编号": "ID; 序号 for the number of an item in a picture",
     "字节层次": "字节级",
