@@ -97,7 +97,7 @@ def test_canceled_work_is_no_error() -> None:
 
 
 def test_a_thread_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that have been started stop."""
+    """Threads that were started before the failure stop."""
     start, started = threading.Thread.start, []
 
     def limited(thread: threading.Thread) -> None:
