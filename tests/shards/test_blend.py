@@ -1,4 +1,4 @@
-"""`jeton.shards.blend`: quotas by weights, epochs and tokens; each row once in a pass; nothing is copied."""
+"""`jeton.shards.blend`: quotas by weights, epochs and tokens; each row occurs once in a pass; nothing is copied."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_weights_give_the_largest_epoch_without_repetition(folders: list[Path]) 
         zip(map(str, folders), _rounded([total * 3 / 4, total / 4], int(total)), strict=False)
     )
     assert read(mix) <= own[0] + own[1]
-    # Of a given size, also a larger one.
+    # With a given size, also a larger one.
     mix = blend([(folders[0], 0.1), (folders[1], {"weight": 0.9})], tokens=LENGTH * sizes[1] * 3)
     quotas = list(mix.rows(LENGTH).values())
     assert quotas[1] == pytest.approx(2.7 * sizes[1], abs=1)

@@ -347,7 +347,7 @@ def test_split_keeps_system_messages(chat_tok: jeton.Tokenizer, tmp_path: Path) 
 
 
 def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Their digest stays; a folder that cuts long conversations goes on with ``too_long="cut"`` only."""
+    """The digest of such a plan stays; a folder with cut conversations continues only with ``too_long="cut"``."""
     corpus, _ = chats
     options: dict[str, Any] = {"chat": True, "format": "bin"}
     assert "conversations" not in jeton.shards.plan(corpus, tmp_path / "a", chat_tok, **options).to_json()

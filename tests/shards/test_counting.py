@@ -44,7 +44,7 @@ def test_skipped_records_are_counted(tmp_path: Path) -> None:
 
 
 def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listing it for each file would be quadratic."""
+    """Listing the folder for each file would take quadratic time."""
     (tmp_path / "a.txt").write_text("low lower\n" * 100)
     jeton.shards.plan(
         jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", format="counts", task_bytes=20

@@ -1,4 +1,4 @@
-"""Failures of every kind leave a folder that the same call completes, with the same bytes."""
+"""After failures of every kind, repeating the call completes the folder with equal bytes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_kill_at_random_moments(
     (tmp_path / "make.py").write_text(SCRIPT)
     rng = random.Random(runner)
     killed, wanted = 0, amount(6, default=2)
-    trial, longest = 0, 0.6  # seconds until a process is killed: on a fast machine half of that is more than it runs
+    trial, longest = 0, 0.6  # seconds until a process is killed; on a fast machine a run takes less than half of it
     while killed < wanted:
         trial += 1
         folder = tmp_path / f"out-{trial}"
@@ -156,7 +156,7 @@ def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     rng = random.Random(1)
     data = gzip.compress("".join(json.dumps({"text": str(rng.random())}) + "\n" for _ in range(20000)).encode())
     path.write_bytes(data[: len(data) // 2] + bytes(100) + data[len(data) // 2 + 100 :])
-    with pytest.raises(FormatError, match=r"rows\.jsonl\.gz"):  # its checksum, or a row of garbage before it
+    with pytest.raises(FormatError, match=r"rows\.jsonl\.gz"):  # the checksum fails, or a garbage row precedes it
         jeton.shards.make(path, tmp_path / "out", tok, progress=False)
     assert jeton.shards.status(tmp_path / "out").done == 0
     path.write_bytes(data[: len(data) // 2])
@@ -180,7 +180,7 @@ def replan(folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.P
 
 
 class TestChanges:
-    """What a plan was made for, and what is there now."""
+    """Inputs, options and files that no longer match the plan."""
 
     def test_an_input_that_changed_after_planning(self, planned: Path, tok: jeton.Tokenizer) -> None:
         path = planned.parent / "a.txt"
@@ -189,7 +189,7 @@ class TestChanges:
         os.utime(path, ns=(1, 1))
         with pytest.raises(ShardError, match=r"a\.txt has changed since it was planned"):
             jeton.shards.run(planned, progress=False)
-        replan(planned, tok)  # which gives the tasks of this input up
+        replan(planned, tok)  # this invalidates the tasks of the input
         assert jeton.shards.status(planned).done == 0
         assert jeton.shards.run(planned, progress=False).is_complete
 
@@ -415,7 +415,7 @@ def test_a_progress_function_that_raises_stops_the_workers(planned: Path) -> Non
         if event.done:
             raise RuntimeError("progress")
 
-    with pytest.raises(RuntimeError, match="progress") as caught:  # which holds the frames
+    with pytest.raises(RuntimeError, match="progress") as caught:  # the exception holds the frames
         jeton.shards.run(planned, workers=2, progress=fail)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("jeton-worker")]
     assert caught.traceback
@@ -428,7 +428,7 @@ def test_a_run_removes_what_killed_ones_left(planned: Path) -> None:
 
 
 class TestVerify:
-    """What `verify` finds."""
+    """Problems that `verify` finds."""
 
     @pytest.fixture
     def made(self, planned: Path) -> Path:
@@ -493,7 +493,7 @@ class TestVerify:
         assert "it is of another plan" in self.problems(made)
 
     def test_documents_without_eos_are_found(self, tok: jeton.Tokenizer, planned: Path) -> None:
-        """A tokenizer's file that lost its template would give documents without eos."""
+        """A tokenizer file without its template would give documents without eos."""
         folder = planned.parent / "eos"
         jeton.shards.make(
             jeton.Corpus(planned.parent / "a.txt", documents="line"), folder, tok, append_eos=True, progress=False

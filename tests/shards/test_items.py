@@ -45,7 +45,7 @@ def chats(tmp_path: Path) -> Path:
 def test_rows_have_positions_and_padding_is_masked(
     format: str, method: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
-    # Padding is eos, as the end of each document is, so that ids alone do not tell it.
+    # Padding is eos, which also ends each document, so ids alone do not show it.
     make(corpus, tmp_path, tok, format=format, pack=LENGTH, packing=method)
     opened = jeton.shards.open(tmp_path)
     expected = rows_of(ids_of_folder(tmp_path), LENGTH)
@@ -73,7 +73,7 @@ def test_a_document_of_the_id_of_padding_is_no_padding(tok: jeton.Tokenizer, tmp
     options = {"prepend_bos": "<|end|>", "append_eos": "<|begin|>", "pad": "<|end|>", "pack": 4, "progress": False}
     jeton.shards.make(lines, tmp_path / "out", tok, format="bin", **options)
     rows = list(jeton.shards.open(tmp_path / "out"))
-    assert [row["input_ids"].tolist()[-1] for row in rows].count(EOS) == 2  # one begins a document
+    assert [row["input_ids"].tolist()[-1] for row in rows].count(EOS) == 2  # one of them is the bos of a document
     assert [row["loss_mask"].tolist() for row in rows] == [[1] * 4] * (len(rows) - 1) + [[1, 1, 1, 0]]
 
 

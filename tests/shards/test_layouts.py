@@ -164,7 +164,7 @@ def test_blocks_of_the_index(
 
 
 class TestTypes:
-    """dtype."""
+    """Types of ids: the option dtype."""
 
     def test_auto_chooses_the_smallest_dtype(self) -> None:
         from jeton.shards.layouts import LAYOUTS
@@ -220,7 +220,7 @@ def test_metric_prefixes_have_three_digits() -> None:
 def test_ids_are_held_on_the_disk_of_the_output(
     options: dict[str, Any], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not in TMPDIR, which may be small."""
+    """Temporary files are not in TMPDIR, which may be small."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     jeton.shards.make(corpus, tmp_path / "out", tok, progress=False, verify=False, **options)
     assert {path.suffix for path in (tmp_path / "out").iterdir()} >= {".bin", ".json"}
@@ -230,7 +230,7 @@ def test_ids_are_held_on_the_disk_of_the_output(
 def test_an_error_leaves_no_open_file(
     format: str, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compressors that are freed after the error would write into closed files."""
+    """Compressors freed after the error would write into closed files."""
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\n' * 10 + "{\n")

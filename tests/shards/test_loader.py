@@ -1,4 +1,4 @@
-"""`jeton.shards.loader`: one global order for all ranks, workers and resumptions; batches as plain Python has them."""
+"""`jeton.shards.loader`: one global order for all ranks, workers and resumptions; batches equal plain Python."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def folders(corpus: Path, tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Shards of each layout, some tens in a folder."""
+    """Shards of each layout, tens of them in a folder."""
     folder = tmp_path_factory.mktemp("layouts")
     rows = (json.dumps({"messages": one}) + "\n" for one in conversations(7, 250))
     (folder / "chats.jsonl").write_text("".join(rows))
@@ -164,7 +164,7 @@ def test_iterations_share_one_position(folders: dict[str, Path]) -> None:
         found.append(lists(batch))
         if len(found) == 5:
             break
-    assert batches.state_dict()["position"] == 5  # not that of the batches that were made ahead
+    assert batches.state_dict()["position"] == 5  # not the position of prefetched batches
     batches.set_epoch(0)
     for batch in batches:
         found.append(lists(batch))
@@ -194,7 +194,7 @@ def test_all_ranks_have_equally_many_on_request(folders: dict[str, Path]) -> Non
 def test_rows_of_several_folders(folders: dict[str, Path]) -> None:
     paths = [folders["megatron"], folders["bin"], folders["llmc"]]
     documents = [document for path in paths for document in ids_of_folder(path)]
-    expected = rows_of(documents, 1000)  # of several shards each
+    expected = rows_of(documents, 1000)  # each row spans several shards
     found = [row for batch in make_loader(paths, 1000, 4) for row in row_of(batch)]
     assert Counter(found) == Counter(expected)
     in_order = [row for batch in make_loader(jeton.shards.open(paths), 1000, 4, seed=None) for row in row_of(batch)]

@@ -89,7 +89,7 @@ def test_every_format_has_the_metadata(format: str, records: Any, tok: jeton.Tok
     assert list(zip(stored(tmp_path / "out"), found, strict=True)) == expected
     assert found[-1] == expected[-1][1]
     assert found[3:5] == [facts for _, facts in expected[3:5]]
-    # Records without tokens have been read, too.
+    # Records without tokens are read, too.
     assert report.kept
     assert all(report.kept[name] >= sum(name in facts for _, facts in expected) > 0 for name in KEEP)
     assert report == jeton.shards.report(tmp_path / "out")
@@ -118,7 +118,7 @@ def test_rows_have_the_metadata_of_their_documents(
     corpus, _ = records
     options = {"format": format, "shuffle": shuffle, "pack": 16, "packing": packing}
     make(corpus, tmp_path / "out", tok, **options)
-    make(corpus, tmp_path / "plain", tok, format=format)  # whose documents are numbered as the origins are
+    make(corpus, tmp_path / "plain", tok, format=format)  # documents are numbered like their origins
     plain, manifest = jeton.shards.metadata(tmp_path / "plain"), facts_of(tmp_path / "plain" / "manifest.json")
     starts = [sum(shard["documents"] for shard in manifest["shards"][:task]) for task in range(len(manifest["shards"]))]
     dataset = jeton.shards.open(tmp_path / "out")

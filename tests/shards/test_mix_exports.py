@@ -116,7 +116,7 @@ def yaml_of(text: str) -> dict[str, Any]:
 
 
 def test_olmo_settings_have_the_ratios_of_the_mix(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Its checks: ratios that add up to 1, and a source has at least its share of the requested tokens."""
+    """OLMo-core requires ratios that add up to 1, and in each source at least its share of the requested tokens."""
     mix = {"web": {"weight": 0.4}, "code": {"weight": 0.6, "max_epochs": 2.5}}
     made = make(data, tmp_path / "out", tok, mix, format="olmo", dtype="uint16")
     text = mixture_settings(tmp_path / "out", "olmo")

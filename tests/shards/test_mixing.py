@@ -47,7 +47,7 @@ def make(mix: Any, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.
 
 
 def times(folder: Path) -> dict[str, int]:
-    """When each file of the shards was written, but for the mix itself."""
+    """Modification time of each file of the shards, except the mix itself."""
     return {
         str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.name != "mix.json"
     }
@@ -70,7 +70,7 @@ def test_a_changed_mix_reuses_encoded_sources(data: Path, tok: jeton.Tokenizer, 
     first = make(mix_of(data, web={"weight": 3}, code={"weight": 1}), tmp_path / "out", tok)
     before = times(tmp_path / "out")
     (data / "web.jsonl").rename(tmp_path / "elsewhere")
-    (data / "web.jsonl").symlink_to(tmp_path / "elsewhere")  # of the same size and time: it is not read
+    (data / "web.jsonl").symlink_to(tmp_path / "elsewhere")  # size and time are equal, so it is not read
     try:
         second = make(mix_of(data, code={"epochs": 2.5}, web={"samples": 50}), tmp_path / "out", tok)
         assert times(tmp_path / "out") == before
@@ -87,7 +87,7 @@ def test_a_changed_mix_reuses_encoded_sources(data: Path, tok: jeton.Tokenizer, 
 
 
 def test_amounts_are_exact(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Of random mixes: each amount follows its definition, and shares of weights are those of the weights."""
+    """In random mixes, each amount follows its definition, and shares are proportional to weights."""
     everything = mix_of(data, web={"epochs": 1}, code={"epochs": 1}, wiki={"epochs": 1})
     sizes = {name: (one.items, one.tokens) for name, one in make(everything, tmp_path / "out", tok).sources.items()}
     rng = random.Random(3)
@@ -175,7 +175,7 @@ def test_planned_on_many_machines(data: Path, tok: jeton.Tokenizer, tmp_path: Pa
 def test_a_mix_is_read_from_a_file(
     data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Paths are relative to the file, wherever the call is made; a text is a number with a unit."""
+    """Paths are relative to the file, not to the working directory; a string is a number with a unit."""
     (data / "mix.toml").write_text(
         'tokens = "0.5k"\n[sources.web]\npaths = ["web.jsonl", "wik*.jsonl"]\nweight = 1\n'
         '[sources.code]\npaths = "code.jsonl"\nfield = "content"\ntokens = "100"\n'
@@ -334,7 +334,7 @@ def test_damaged_mixes_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: P
 
 
 def test_a_loader_reads_the_mix(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """An epoch has each source as often as the mix takes it, to a row; another mix needs no other shards."""
+    """An epoch has the share of each source in the mix, exact to a row; another mix needs no new shards."""
     settings = mix_of(data, web={"epochs": 2}, wiki={"epochs": 0.5}, none={"epochs": 1})
     (data / "none.jsonl").write_text("\n")
     made = make(settings, tmp_path / "out", tok)
@@ -364,7 +364,7 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
 
 
 def test_folders_of_other_calls_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """A call that lacks validation=, or the mix, would put documents for validation beside those for training."""
+    """A call without validation= or the mix would put documents for validation next to those for training."""
     settings, rows = mix_of(data, wiki={"weight": 1}), data / "wiki.jsonl"
     calls: dict[str, Any] = {
         "make": lambda out: jeton.shards.plan(rows, out, tok),

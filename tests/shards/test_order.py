@@ -1,4 +1,4 @@
-"""Permutations that are computed item by item: equal to plain Python, complete, and without a pattern."""
+"""Permutations computed item by item: equal to plain Python, complete, and without a pattern."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_orders_show_no_pattern() -> None:
     orders = Counter(tuple(permuted(np.arange(4), 4, seed).tolist()) for seed in range(2400))
     assert len(orders) == 24
     assert 60 < min(orders.values()) <= max(orders.values()) < 150
-    # Of a shuffle of many items, as many neighbors are ascending as descending, and few remain neighbors.
+    # In a shuffle of many items, half of the adjacent pairs ascend, and few items stay adjacent.
     order = permuted(np.arange(100_000), 100_000, 5)
     steps = np.diff(order)
     assert abs((steps > 0).mean() - 0.5) < 0.01

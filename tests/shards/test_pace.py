@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 @pytest.fixture
 def planned(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
-    """A folder of ten tasks or more, with two records that are skipped."""
+    """A folder of at least ten tasks, with two skipped records."""
     lines = [json.dumps({"text": f"low lower {number}"}) for number in range(200)]
     lines[3] = lines[150] = "broken"
     (tmp_path / "rows.jsonl").write_text("\n".join(lines))

@@ -27,7 +27,7 @@ Rows = list[list[Piece]]
 
 
 def concatenated(lengths: list[int], row: int) -> Rows:
-    """Rows of documents back to back; the last one without padding."""
+    """Rows of concatenated documents; the last row without padding."""
     ids = [(document, first) for document, length in enumerate(lengths) for first in range(length)]
     rows = []
     for start in range(0, len(ids), row):
@@ -42,7 +42,7 @@ def concatenated(lengths: list[int], row: int) -> Rows:
 
 
 def best_fitted(lengths: list[int], row: int) -> Rows:
-    """Best-fit decreasing, by a search of all rows; without padding."""
+    """Best-fit decreasing by a search of all rows, without padding."""
     pieces = [
         (document, first, min(row, length - first))
         for document, length in enumerate(lengths)
@@ -56,7 +56,7 @@ def best_fitted(lengths: list[int], row: int) -> Rows:
             rows[best] = (rows[best][0] - piece[2], time, [*rows[best][2], piece])
         else:
             rows.append((row - piece[2], time, [piece]))
-    # by the piece that opened a row; pieces of a row by document
+    # rows ordered by the piece that opened them, pieces of a row by document
     return [sorted(own) for _, _, own in sorted(rows, key=lambda known: known[2][0])]
 
 
@@ -218,7 +218,7 @@ def test_rows_of_a_shuffle(method: str, corpus: Path, tok: jeton.Tokenizer, tmp_
     assert sum(row.count(0) for row in masks) == report.packing["padding"]
     for row, mask in zip(ids, masks, strict=True):
         assert {id for id, value in zip(row, mask, strict=True) if not value} <= {EOS + 1}
-    # Rows are not ordered by their number of documents, as best-fit decreasing opens them.
+    # Rows do not have the order in which best-fit decreasing opens them, by number of documents.
     plain = make(corpus, tmp_path / "c", tok, pack=None, shuffle=3, format="parquet")
     assert (plain.documents, plain.tokens) == (report.documents, report.tokens)
 

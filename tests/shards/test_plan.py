@@ -1,4 +1,4 @@
-"""Plans: tasks cover their inputs; what cannot be planned is refused; a large plan is small and quick."""
+"""Plans: tasks cover their inputs; invalid arguments are refused; a plan of a large corpus is small and quick."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_remote_corpus_is_planned_and_read(tok: jeton.Tokenizer, tmp_path: Pat
     fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())
     jeton.shards.make("memory://shards/*.jsonl", tmp_path, tok, task_bytes=300, progress=False)
     assert [tok.decode(ids) for ids in jeton.shards.open(tmp_path)] == [f"low {number}" for number in range(100)]
-    fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())  # another time of creation
+    fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())  # with a new time of creation
     jeton.shards.plan("memory://shards/*.jsonl", tmp_path, tok, task_bytes=300)
     assert jeton.shards.status(tmp_path).done == 0
 
@@ -132,7 +132,7 @@ def test_a_hundred_thousand_tasks() -> None:
 
 
 def test_two_plans_at_once(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both calls see no plan: the second to write it is refused, and changes neither plan nor tokenizer."""
+    """Neither call sees a plan: the second one to write is refused, and changes neither plan nor tokenizer."""
     pytest.importorskip("fsspec")
     for folder in (str(tmp_path / "out"), "memory://two-plans/out"):
         jeton.shards.plan(corpus, folder, tok)

@@ -33,7 +33,7 @@ def made(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
 
 
 def test_totals_by_source(made: Path, tok: jeton.Tokenizer) -> None:
-    """They do not depend on tasks, of which one has rows of both files."""
+    """Totals do not depend on tasks, one of which has rows of both files."""
     report = jeton.shards.report(made)
     expected = {}
     for name, seed in (("a", 1), ("b", 2)):

@@ -65,7 +65,7 @@ def test_documents_are_sorted_by_key(format: str, corpus: Path, tok: jeton.Token
     tasks = by_task(corpus, tmp_path / "plain", tok)
     places = [(key(7, task, index), task, index) for task, own in enumerate(tasks) for index in range(len(own))]
     report = make(corpus, tmp_path / "out", tok, format=format)
-    if format != "olmo":  # whose rows are not split into tasks
+    if format != "olmo":  # its rows are not split into tasks
         assert stored(tmp_path / "out") == [tasks[task][index] for _, task, index in sorted(places)]
         origins = [read_origins(tmp_path / "out", f"shard-{shard:05}") for shard in range(report.shards)]
         assert np.concatenate(origins).tolist() == [[task, index, 0] for _, task, index in sorted(places)]
@@ -140,7 +140,7 @@ def test_any_workers_and_jobs(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
             jobs = [(number, 4) for number in range(4)] * 2
             rng.shuffle(jobs)
             for job in jobs:
-                if rng.random() < 0.3:  # its node lost a completion
+                if rng.random() < 0.3:  # the node lost a completion
                     lost = rng.randrange(len(stage.tasks))
                     (folder / stage.folder / f"{lost:05}.json").unlink(missing_ok=True)
                 jeton.shards.run(folder, job=job, stage=stage.name, workers=1, progress=False)

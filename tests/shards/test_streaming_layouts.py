@@ -131,7 +131,7 @@ def test_shards_without_rows_are_not_named(format: str, entries: str, tok: jeton
 def test_documents_are_those_of_other_formats(
     format: str, options: dict[str, Any], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
-    """Shards of many tasks, some without documents, which an index leaves out."""
+    """Shards of many tasks, some without documents; the index omits those."""
     (tmp_path / "empty.txt").write_text("")
     options = {"append_eos": True, "progress": False, "task_bytes": 3000, **options}
     inputs = [corpus, tmp_path / "empty.txt"]

@@ -1,4 +1,4 @@
-"""`verify` without inputs, with inputs in another place, and with touched ones."""
+"""`verify` without inputs, with moved inputs, and with touched ones."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_moved_inputs_are_compared(options: dict[str, Any], rows: Path, tok: jet
 
 
 def test_metadata_of_moved_inputs(rows: Path, tok: jeton.Tokenizer) -> None:
-    """Documents of texts have the name of their file, as it was planned."""
+    """Metadata of text documents have the file name at the time of planning."""
     (rows / "c.txt").write_text("low lower\nlowest\n")
     out = rows.parent / "out"
     corpus = jeton.Corpus(rows, documents="line")
@@ -117,7 +117,7 @@ def test_a_touched_input_is_no_difference(options: dict[str, Any], rows: Path, t
 
 
 def test_an_input_of_the_same_size_and_other_content_is_found(rows: Path, tok: jeton.Tokenizer) -> None:
-    """Also at the end of a task, after the batch that is compared of files with the planned time."""
+    """A change at the end of a task is also found, after the batch that is compared for untouched files."""
     out = made(rows, tok, task_bytes=10**6)
     path = rows / "b.jsonl"
     data = path.read_bytes()
