@@ -1,4 +1,4 @@
-"""`AddedToken`: the flags of added tokens, from the caller to the core and to files."""
+"""`AddedToken`: flags of added tokens, from the caller to the core and to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special tokens: by permission only, the leftmost first, of those the longest."""
+"""Special tokens match by permission only: the leftmost first, of these the longest."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_raise_names_the_token_and_its_place(text: Any, position: int) -> None:
 
 
 def unigram(added: dict[str, Any]) -> jeton.Tokenizer:
-    """A Unigram model of HF's with a special token that is a piece, as T5 has it, behind a normalizer."""
+    """HF's Unigram with a normalizer and a special token that is a piece, as in T5."""
     pieces = [["<pad>", 0.0], ["<unk>", 0.0], *([piece, -3.0] for piece in ["a", "<", "p", "d", ">", "▁"])]
     file = {
         "added_tokens": [{"id": 0, "content": "<pad>", "special": True, **added}],

@@ -1,4 +1,4 @@
-"""`Tokenizer.with_template`: the notation of tokenizers, and what changes with the template."""
+"""`Tokenizer.with_template`: the notation of `tokenizers`, and effects of the template."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_template_is_saved_and_part_of_the_fingerprint(tmp_path: Path) -> None
 
 
 def test_offsets_are_trimmed_as_before() -> None:
-    """A post-processor that trims offsets, as GPT-2's and RoBERTa's, trims them with another template, too."""
+    """A post-processor that trims offsets, such as GPT-2's and RoBERTa's, trims them with another template, too."""
     tokenizers = pytest.importorskip("tokenizers")
     theirs = tokenizers.Tokenizer.from_str(TOK.to_bytes().decode())
     special = [(token, TOK.special_tokens[token]) for token in ("<a>", "<|im_end|>")]
