@@ -1,4 +1,4 @@
-"""A wrong type ends in an error of ours that names the argument: every argument of every public function.
+"""Every argument of every public function: a wrong type ends in an error of Jeton that names the argument.
 
 `TAKES` says what each argument takes; a new function or argument fails here until it is added. The methods of
 `Tokenizer` that encode and decode check theirs in the core.
@@ -27,7 +27,7 @@ CORPUS = ["low lower lowest"] * 9
 
 
 class Odd:
-    """An object of no use."""
+    """An object that no argument accepts."""
 
 
 VALUES: list[Any] = [
@@ -72,14 +72,14 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value and "\ud800" not in value
 
 
-# What an argument takes -> whether a value may be meant. What may be meant and cannot be has tests of its own.
+# kind of argument -> whether a value has an acceptable type; invalid values of such types are tested elsewhere
 KINDS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "by_name": lambda value: isinstance(value, int | float | Mapping) and not isinstance(value, bool),
     "bytes": lambda value: isinstance(value, bytes),
     "call": lambda value: isinstance(value, bool) or callable(value),
     "ids": lambda value: isinstance(value, list | tuple | Mapping) and all(map(is_int, value)),
-    "int": lambda value: is_int(value) and value >= 0,  # how large it may be is another question
+    "int": lambda value: is_int(value) and value >= 0,  # its size is tested elsewhere
     "index": lambda value: isinstance(value, int),
     "version": lambda value: value in (4, 5) and isinstance(value, int),
     "layout": lambda value: isinstance(value, str | Mapping),
@@ -96,17 +96,15 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "request": lambda value: isinstance(value, list | tuple | Mapping),
     "rules": lambda value: isinstance(value, str) or is_strings(value),
     "share": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "special": lambda value: isinstance(
-        value, str | bytes | list | tuple | Mapping
-    ),  # which tokens, has tests of its own
+    "special": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),  # the tokens are tested elsewhere
     "str": lambda value: isinstance(value, str),
     "strings": is_strings,
     "superwords": lambda value: isinstance(value, bool),
     "added": lambda value: isinstance(value, bool | str),  # a role or a special token, which may be missing
     "text": lambda value: isinstance(value, str | bytes),
     "tokens": lambda value: isinstance(value, list | tuple | Mapping) and not list(value),
-    "nothing": lambda value: False,  # no value of the list
-    # any iterable, path or stream is a corpus; wrong ones are those that are neither
+    "nothing": lambda value: False,  # no value of the list is valid
+    # any iterable, path or stream is a corpus; all others are wrong
     "corpus": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),
 }
 
@@ -316,7 +314,7 @@ def tok() -> jeton.Tokenizer:
 def functions(
     tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, tuple[Callable[..., Any], dict[str, Any]]]]:
-    """Each function, with arguments that are right."""
+    """Each function with valid arguments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("arguments"))
         patch.setattr(logging.getLogger("jeton"), "disabled", True)
@@ -395,7 +393,7 @@ def test_every_public_function_is_tested() -> None:
     functions = {name for name in jeton.__all__ if inspect.isfunction(getattr(jeton, name))} - {
         "default",
         "names",
-    }  # no argument
+    }  # without arguments
     options = {
         name
         for name in ("AddedToken", "Corpus", "Limits", "Source", "Rules", "Superwords")
@@ -407,7 +405,7 @@ def test_every_public_function_is_tested() -> None:
         for name, member in vars(class_of(cls)).items()
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
     }
-    # these take nothing, or what only Jeton calls them with
+    # these take no arguments, or are called by Jeton only
     methods -= {"Counts.items", "Rules.core_json", "Superwords.first_size"}
     ours = {"Tokenizer.from_merges", "Tokenizer.from_bytes", "Pattern.of", "Pattern.split"}
     missing = {name for name in methods - TAKES.keys() if takes_something(name)}
@@ -462,7 +460,7 @@ def test_the_options_of_presets(preset: str) -> None:
                 made = getattr(presets, preset)(**{each.name: value})
                 jeton.train(CORPUS, 300, preset=made, progress=False)
             except jeton.TrainingError:
-                pass  # the option may be meant, and the corpus has not enough for it
+                pass  # the option is valid, but the corpus is too small for it
             except jeton.ConfigError as error:
                 if each.name not in str(error):
                     found.append(f"{each.name}={value!r}: {error}")
@@ -530,7 +528,7 @@ HUGE = (1 << 63, 1 << 64, 1 << 200, 10**5000)
 
 @pytest.mark.parametrize("value", HUGE, ids=["2^63", "2^64", "2^200", "10^5000"])
 def test_huge_integers_are_refused(value: int) -> None:
-    """They reach neither the core nor NumPy, whose error would be an `OverflowError`, and messages show them or not."""
+    """They must not reach the core or NumPy, which would raise `OverflowError`; messages may omit their digits."""
     pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
     unigram = jeton.Tokenizer.from_bytes(f'{{"model": {{"type": "Unigram", "unk_id": 0, "vocab": {pieces}}}}}'.encode())
     tok = jeton.train(CORPUS, 260, pattern="gpt2", progress=False)

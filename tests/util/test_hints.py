@@ -1,4 +1,4 @@
-"""Names of other libraries are errors that name ours."""
+"""Names of other libraries are errors that suggest Jeton's names."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_hints_hide_no_attribute_of_ours() -> None:
     ),
 )
 def test_names_in_hints_exist(hint: str) -> None:
-    """An expression of a tokenizer, `tok.x.y`, a name of the package, or a keyword, `x=`."""
+    """A hint is an expression like `tok.x.y`, a name of the package, or a keyword like `x=`."""
     batch = TOK.encode_batch(["hi"])
     for name in re.findall(r"\btok\.(\w+)", hint):
         assert hasattr(TOK, name), name
@@ -77,7 +77,7 @@ def test_names_in_hints_exist(hint: str) -> None:
         (lambda: TOK.split("h", 5, chunk_overlap=1), "overlap="),
         (lambda: TOK.split("h", 5, allowed_special="all"), 'special="all"'),
         (lambda: TOK.stream(stop_strings=["h"]), "stop="),
-        (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a typing error
+        (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a misspelling
     ],
 )
 def test_keywords_of_other_libraries_are_errors_that_name_ours(call: Any, hint: str) -> None:

@@ -1,4 +1,4 @@
-"""Who gets which events, and that a bar leaves nothing behind."""
+"""Progress events for functions, bars and JSON lines."""
 
 from __future__ import annotations
 

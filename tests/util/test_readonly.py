@@ -1,4 +1,4 @@
-"""What belongs to a tokenizer and is handed out cannot be changed."""
+"""Mappings and lists returned by a tokenizer are read-only."""
 
 from __future__ import annotations
 

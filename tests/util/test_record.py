@@ -17,7 +17,7 @@ from jeton.util.record import field, record, replace
 
 @record(frozen=True)
 class Point:
-    """With each kind of field."""
+    """A record with each kind of field."""
 
     kind: ClassVar = "point"
     x: int
