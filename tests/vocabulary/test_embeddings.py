@@ -1,4 +1,4 @@
-"""Plans applied to files of safetensors, against a plain computation with whole matrices."""
+"""Plans applied to safetensors files equal a plain computation with whole matrices."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_rows_of_unused_ids(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert gaps.plan.summary() == f"257 copied, {tok.vocab_size - 257} unused"
     gaps.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
     assert (load(tmp_path / "out.safetensors")["lm_head.weight"][256:265] == 0).all()
-    more = jeton.add_words(gaps.tokenizer, ["lo"])  # a row of the old matrix stays, also of an unused id
+    more = jeton.add_words(gaps.tokenizer, ["lo"])  # rows of the old matrix stay, even for unused ids
     more.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
     assert (load(tmp_path / "out.safetensors")["lm_head.weight"][: tok.vocab_size] == before).all()
 
@@ -190,7 +190,7 @@ def test_new_rows_are_taken_from_a_donor(tok: jeton.Tokenizer, done: jeton.Surge
     with pytest.raises(jeton.ConfigError, match="donor="):
         plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
 
-    # A donor whose rows are a linear map of the old ones: exact combinations transfer.
+    # The donor's rows are a linear map of the old ones, so exact combinations transfer.
     old = random.normal(size=(tok.vocab_size, 64)).astype(np.float32)
     shared = jeton.align(tok, donor).to_b
     embeddings = np.zeros((donor.vocab_size, 64), np.float32)
@@ -210,7 +210,7 @@ def test_new_rows_are_taken_from_a_donor(tok: jeton.Tokenizer, done: jeton.Surge
     assert max(terms, key=terms.__getitem__) == a
     assert sum(terms.values()) == pytest.approx(1)
     assert min(terms.values()) > 0
-    # Rows of zeros are of tokens that the donor never saw: such an entry keeps its pieces, and no anchor is among them.
+    # Rows of zeros belong to tokens unseen by the donor: such entries keep the mean of their pieces and are no anchors.
     embeddings[known[id]] = embeddings[shared[a]] = 0
     for method in ("omp", "focus"):
         unseen = done.plan.by(method, donor=donor, embeddings=embeddings, k=8)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Adding words, extending and merging: figures of the report, real vocabularies, what is refused."""
+"""Adding words, extending and merging: reports, published vocabularies, refusals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_words_that_cannot_be_added(tok: Tokenizer, words: Any, message: str) ->
 
 
 def test_extending_continues_training(tok: Tokenizer) -> None:
-    """On its own corpus, extending gives what training with a larger size gives."""
+    """Extending on the training corpus equals training with a larger size."""
     plain = jeton.train([ENGLISH], 280, pattern="gpt2", progress=False)
     more = jeton.extend(plain, [ENGLISH], 10, progress=False).tokenizer
     assert more == jeton.train([ENGLISH], 290, pattern="gpt2", progress=False)
@@ -112,14 +112,14 @@ def test_extending_published_vocabularies_keeps_protected_text(data: Path, name:
     made = done.tokenizer
     assert done.report["unreachable"] == []
     assert made.encode(english) == tok.encode(english)
-    if "phi" not in name:  # its characters are byte tokens there, which do not merge
+    if "phi" not in name:  # in this vocabulary its characters are byte tokens, which do not merge
         assert len(made.encode(amharic[half:])) < 0.9 * len(tok.encode(amharic[half:]))
     again = Tokenizer.from_bytes(made.to_bytes())
     assert again.encode(amharic) == made.encode(amharic)
 
 
 def test_merging_keeps_the_encodings_of_both() -> None:
-    """The exercise: 256 bytes and 26 merges, twice."""
+    """As in the lesson: two vocabularies of 256 bytes and 26 merges."""
     english = jeton.train([ENGLISH], 282, pattern="gpt2", progress=False)
     chinese = jeton.train([CHINESE], 282, pattern="gpt2", progress=False)
     done = jeton.merge_vocab(english, chinese, corpus_a=[ENGLISH], corpus_b=[CHINESE])

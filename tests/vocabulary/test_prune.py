@@ -1,4 +1,4 @@
-"""Pruning and renumbering: what stays, what is refused. Random cases are in `test_random_surgeries`."""
+"""Pruning and renumbering: kept entries and refusals. Random cases are in `test_random_surgeries`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_id_of_padding_is_renumbered() -> None:
 
 
 def test_a_unigram_keeps_a_piece_of_the_lowest_score() -> None:
-    """Its score is the penalty of unknown characters, so without it other texts would have other ids."""
+    """The lowest score is the penalty of unknown characters, so removing it would change ids of other texts."""
     pieces = [["<unk>", 0.0], ["a", -1.0], ["b", -2.0], ["ab", -9.0], ["ba", -3.0]]
     file = {"model": {"type": "Unigram", "unk_id": 0, "vocab": pieces}}
     tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())

@@ -1,4 +1,4 @@
-"""Removing chosen tokens: published vocabularies read by their own libraries, references, what is refused."""
+"""Removing chosen tokens: published vocabularies in their own libraries, references, refusals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tok() -> Tokenizer:
 
 
 def checked_texts(tok: Tokenizer, removed: list[str]) -> list[str]:
-    """Texts that hold special tokens, and no removed one."""
+    """Texts with special tokens, but none of the removed tokens."""
     ids = {tok.token_to_id(token) for token in removed}
     texts = list(generate_texts(tok, TEXTS + TEXTS // 3, special=True))
     return [text for text in texts if not ids & {*tok.encode(text, special="all")}][:TEXTS]
@@ -58,7 +58,7 @@ CASES = [(name, compact) for name in PUBLISHED for compact in (True, False)]
     rest_is_slow(CASES, lambda case: case[1] or case[0] not in LARGE, "smaller files of these formats keep their ids"),
 )
 def test_other_text_keeps_its_ids(data: Path, tmp_path: Path, name: str, compact: bool) -> None:
-    """Unknown words apart, for WordPiece; and the file is read alike by its own library."""
+    """Except unknown words of WordPiece; the file gives equal ids in its own library."""
     tok = jeton.load(data / "vocabs" / name)
     removed = PUBLISHED[name]
     done = jeton.prune(tok, remove=removed, compact=compact, drop_references=True)
@@ -203,7 +203,7 @@ def test_removing_byte_tokens_is_refused(data: Path) -> None:
 
 
 def test_byte_tokens_of_unigram_stay() -> None:
-    """In HF's Unigram they are pieces like others, of which unknown characters are made."""
+    """In HF's Unigram, byte tokens are ordinary pieces, which spell unknown characters."""
     bytes_of = [[f"<0x{byte:02X}>", -20.0] for byte in range(256)]
     vocab = [["<unk>", 0.0], *bytes_of, ["a", -1.0], ["b", -1.5], ["ab", -2.0], ["ba", -30.0]]
     facts = {"model": {"type": "Unigram", "vocab": vocab, "unk_id": 0, "byte_fallback": True}}

@@ -1,4 +1,4 @@
-"""Files of safetensors: accepted if and only if the library accepts them, and read in time and memory of their size."""
+"""Safetensors files are accepted if and only if the library accepts them, in linear time and memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_files_are_accepted_and_refused_as_by_the_library(tmp_path: Path) -> Non
 
 
 def generated(generator: random.Random) -> bytes:
-    """A sound file with up to three changes."""
+    """A valid file with up to three changes."""
     names = ["a", "", "é\n", "__metadata__x", "wte.weight", "x" * 300, "\U0001f600", "b", "c"]
     members: list[tuple[str, Any]] = []
     at = 0
@@ -189,7 +189,7 @@ def test_metadata_that_are_not_strings_are_refused(tmp_path: Path, metadata: str
 
 
 def test_the_other_files_of_a_model(tmp_path: Path) -> None:
-    """What is wrong with them is said before anything is written."""
+    """Errors in them are reported before anything is written."""
     tok = jeton.train(["low lower lowest"], 260, progress=False)
     plan = jeton.add_words(tok, ["xyz"]).plan
     rows = bytes(tok.vocab_size * 4)

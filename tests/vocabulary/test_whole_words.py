@@ -1,4 +1,4 @@
-"""Words as entries of Unigram and WordPiece models: scores, published vocabularies, peers, what is refused."""
+"""Words as entries of Unigram and WordPiece models: scores, published vocabularies, peers, refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def spells(tok: Tokenizer, text: str, contents: list[bytes]) -> bool:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_words_added_to_published_vocabularies_are_one_token(data: Path, tmp_path: Path, name: str) -> None:
-    """Words are one token, also after a long text; other text keeps its ids; the own library gives the same ids."""
+    """Words are one token, also after a long text; other text keeps its ids; ids equal those of the model's library."""
     tok = jeton.load(data / "vocabs" / name)
     if tok.definition.model.type not in ("Unigram", "WordPiece"):
         pytest.skip("another model")
@@ -81,7 +81,7 @@ def check_peer(tok: Tokenizer, folder: Path, name: str, texts: list[str]) -> Non
 
 
 def test_a_word_gets_the_lowest_score_that_wins() -> None:
-    """The sum of the pieces, or the lowest score before, which determines the penalty of unknown characters."""
+    """A score just above the sum of the pieces, but not below the lowest one, which sets the penalty of unknowns."""
     tok = unigram([("a", -1.0), ("b", -1.5), ("ab", -2.25), ("c", -9.0), ("bc", -9.5)])
     made = jeton.add_words(tok, ["aab", "abab", "ccc"]).tokenizer
     scores = {made._core.content(id): score for id, score in enumerate(made._core.scores())}
