@@ -263,7 +263,9 @@ def test_every_record_is_described_and_says_where_it_was_measured() -> None:
 
 def test_records_have_equal_ids() -> None:
     """Records of one text and one vocabulary have equal digests."""
-    for path in RECORDS.glob("encoding*.csv"):
+    paths = sorted(RECORDS.glob("encoding*.csv"))
+    assert paths
+    for path in paths:
         groups: dict[tuple[str, ...], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             if row["digest"]:
@@ -276,7 +278,9 @@ def test_records_have_equal_ids() -> None:
 
 def test_records_have_equal_merges() -> None:
     """Benchmarks record only libraries with equal merges, so counts within a group must at least be equal."""
-    for path in RECORDS.glob("training*.csv"):
+    paths = sorted(RECORDS.glob("training*.csv"))
+    assert paths
+    for path in paths:
         groups: dict[tuple[str, str], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             groups.setdefault((row["case"], row["same_merges"]), set()).add(row["merges"])
