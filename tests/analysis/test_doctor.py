@@ -236,7 +236,6 @@ def test_a_planted_cause_is_found_and_proved(plant: Plant, cause: str, words: st
     assert all(one.proven for each in found.differences for one in each.causes)
     # a small change is the only cause; the character map of NFKC differs slightly from SentencePiece's
     assert len(first.causes) == (2 if plant is nfkc else 1)
-    assert first.text in (first.causes[0].text, first.text)
     assert cause in str(found)
 
 
