@@ -134,6 +134,8 @@ def check(tok: jeton.Tokenizer, rng: random.Random) -> None:
     try:
         num_tokens = plain.count(text)
     except jeton.InvalidTextError:  # a character that the vocabulary lacks
+        with pytest.raises(jeton.InvalidTextError):
+            tok.split(text, 10**6, at=at, **options)  # type: ignore[arg-type]
         return
     assert tok.count_up_to(text, limit, **options) == (num_tokens if num_tokens <= limit else None)  # type: ignore[arg-type]
     cut: Any = {"at": at, **options}
@@ -192,6 +194,8 @@ def check_growth(tok: jeton.Tokenizer, rng: random.Random) -> None:
         try:
             wanted = tok.encode(text[:at], special=special)
         except jeton.InvalidTextError:
+            with pytest.raises(jeton.InvalidTextError):
+                growing.append(part)
             return
         start, new = growing.append(part)
         assert start >= stable
@@ -272,7 +276,9 @@ def check_long(tok: jeton.Tokenizer, text: str, limit: int, at: Any) -> None:
     plain, start = Plain(tok, "none"), 0
     try:
         chunks = tok.split(text, limit, at=at)
-    except jeton.ConfigError:
+    except jeton.ConfigError as error:
+        assert error.position is not None
+        assert plain.prefix(text[error.position : error.position + 200], limit, at) == 0
         return
     for chunk in chunks[:3]:
         length = plain.prefix(text[start : start + len(chunk.text) + 200], limit, at)
