@@ -16,7 +16,7 @@ from jeton.chat import Chat
 from jeton.chat.masks import without
 from jeton.errors import ChatTemplateError, ConfigError
 
-from .templates import SPECIAL, TEMPLATES
+from .templates import TEMPLATES
 from .test_trust import TOK
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -430,4 +430,3 @@ def test_spans_are_subtracted() -> None:
     assert without([(0, 5)], []) == [(0, 5)]
     assert without([(0, 5)], [(0, 5)]) == []
     assert without([(0, 3), (4, 9)], [(1, 2), (3, 5), (8, 20)]) == [(0, 1), (2, 3), (5, 8)]
-    assert SPECIAL
