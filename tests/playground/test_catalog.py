@@ -213,6 +213,8 @@ class TestDropped:
             assert "jeton-" not in str(error), "the error names a temporary folder"
             assert str(error).strip()
             assert keys(catalog) == before
+        else:
+            assert len(keys(catalog)) == len(before) + 1
 
     @pytest.mark.parametrize(
         "content",
