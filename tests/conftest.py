@@ -1,7 +1,7 @@
 """Fixtures and settings of all tests.
 
-``JETON_TEST_DATA`` names a folder with the large data (``corpora/``, ``vocabs/``); what needs it skips without it.
-``JETON_TESTS`` selects tests: see `selection`. ``CI`` makes Hypothesis repeat itself.
+``JETON_TEST_DATA`` names a folder with the large data (``corpora/``, ``vocabs/``); tests that need it skip without it.
+``JETON_TESTS`` selects tests: see `selection`. ``CI`` makes Hypothesis deterministic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .exclusive import Turns
 from .material import KINDS, tokenizer
 from .selection import ALL, EXHAUSTIVE, amount
 
-# Texts of tests are short; they take the fast way all the same.
+# Texts of tests are short; they take the fast path nevertheless.
 os.environ.setdefault("JETON_TABLES", "always")
 # The outputs in tests and docs are English, whatever the developer's locale.
 os.environ["JETON_LANG"] = "en"
@@ -32,7 +32,7 @@ settings.register_profile("jeton", deadline=None, max_examples=examples)  # no d
 settings.register_profile("jeton-ci", deadline=None, max_examples=examples, derandomize=True, database=None)
 settings.load_profile("jeton-ci" if os.environ.get("CI") else "jeton")
 
-# A shell starts what runs in its background with Ctrl-C ignored, and so would be every process that a test starts.
+# A shell starts background jobs with Ctrl-C ignored, which every process of a test would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

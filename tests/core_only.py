@@ -1,4 +1,4 @@
-"""Python as `pip install .` leaves it: a process in which only the standard library and the core dependencies import.
+"""A Python as after `pip install .`: a process in which only the standard library and the core dependencies import.
 
 The core dependencies are read from pyproject.toml. Everything else looks as if it were not installed, in this process
 and in those that it starts.

@@ -30,7 +30,7 @@ class Turns:
         self._running = (self._folder / "running").open("wb")
 
     def close(self) -> None:
-        """Removes the locks. Other processes keep theirs open, and have no more tests to start."""
+        """Removes the files. Other processes may still hold them open, and start no more tests."""
         self._queue.close()
         self._running.close()
         shutil.rmtree(self._folder, ignore_errors=True)

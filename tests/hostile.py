@@ -1,4 +1,4 @@
-"""Files of SentencePiece, piece by piece."""
+"""SentencePiece model files, written piece by piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many tests share: texts that break tokenizers, and a small tokenizer of every kind, trained once."""
+"""Shared by many tests: texts that break tokenizers, and a small tokenizer of every kind, trained once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CORPUS = (
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<a>", "<a>b"]
 
-# What is rare in corpora and common in bug reports: white space of every kind, case folding beyond ASCII, digits of
+# Rare in corpora and common in bug reports: white space of every kind, case folding beyond ASCII, digits of
 # other scripts, combining marks, joiners, text without spaces, long runs, characters of every UTF-8 length.
 TRICKY = (
     "",
@@ -65,7 +65,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "byte words symbol": {"vocab_size": 350, "level": "byte", "end_of_word": "</w>"},
 }
 BYTE_KINDS = [kind for kind in KINDS if kind.startswith("byte")]
-# What decodes to exactly what was encoded: not words, which drop white space.
+# Kinds that decode to the encoded text. Words are not among them, because they drop white space.
 LOSSLESS = [kind for kind in BYTE_KINDS if not {"whitespace", "words"} & set(kind.split())]
 REFUSED_BY_HF = ["byte words symbol"]
 
@@ -88,14 +88,14 @@ def byte_tokenizer(*merges: tuple[int, int, int], **options: Any) -> jeton.Token
 
 
 def texts(kind: str) -> st.SearchStrategy[str]:
-    """Tokens of a tokenizer glued together, which find more than random text, and random text between them."""
+    """Tokens of a tokenizer glued together, with random text between them; glued tokens find more than random text."""
     tokens = [content.decode() for content in tokenizer(kind).vocab.values() if _is_text(content)]
     piece = st.one_of(st.sampled_from(tokens), st.sampled_from(TRICKY), st.text(max_size=6))
     return st.lists(piece, max_size=12).map("".join)
 
 
 def byte_strings(kind: str) -> st.SearchStrategy[bytes]:
-    """The same in bytes, cut anywhere: most are not UTF-8."""
+    """Such texts as bytes, cut anywhere: most are not UTF-8."""
     tokens = list(tokenizer(kind).vocab.values())
     piece = st.one_of(st.sampled_from(tokens), st.binary(max_size=4), st.sampled_from([t.encode() for t in TRICKY]))
     return st.lists(piece, max_size=12).map(b"".join)

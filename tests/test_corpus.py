@@ -1,4 +1,4 @@
-"""What a corpus may be, in what order it is read, and that nothing is lost on the way."""
+"""Kinds of corpora, their order, and that no text is lost."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class TestPlaces:
     def test_an_unreadable_folder_is_not_left_out_in_silence(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Simulated, for the tests may run as root, who may read everything."""
+        """The error is simulated, because the tests may run as root, who can read everything."""
         scandir = os.scandir
 
         def refuse(path: str) -> object:
@@ -184,9 +184,7 @@ class TestCompression:
 
     @pytest.mark.parametrize("suffix", COMPRESS)
     @pytest.mark.parametrize("documents", ["file", "line"])
-    def test_a_file_cut_off_anywhere_is_an_error_and_never_a_shorter_text(
-        self, tmp_path: Path, suffix: str, documents: str
-    ) -> None:
+    def test_a_file_truncated_at_any_byte_is_an_error(self, tmp_path: Path, suffix: str, documents: str) -> None:
         whole = COMPRESS[suffix](TEXT.encode())
         path = tmp_path / f"text{suffix}"
         for length in range(0, len(whole), max(1, len(whole) // 40)):
@@ -238,7 +236,7 @@ class TestRows:
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
         return path
 
-    def test_one_document_per_row(self, tmp_path: Path) -> None:
+    def test_each_row_is_a_document(self, tmp_path: Path) -> None:
         path = self.write(tmp_path / "rows.jsonl", {"text": "eins\nzwei", "id": 1}, {"text": ""}, {"text": "三"})
         corpus = open_corpus(path)
         assert [(d.data.decode(), d.source) for d in corpus] == [
@@ -318,9 +316,9 @@ class TestText:
         with pytest.raises(InvalidTextError, match=r"looks like gzip"):
             list(open_corpus(path))
 
-    def test_replace_goes_on_and_counts(self, tmp_path: Path) -> None:
+    def test_replace_continues_and_counts(self, tmp_path: Path) -> None:
         path = tmp_path / "mixed.txt"
-        path.write_bytes(b"a\xff\xfeb\xe5\xb0 \xef\xbf\xbd")  # two bad bytes, one cut character, one honest U+FFFD
+        path.write_bytes(b"a\xff\xfeb\xe5\xb0 \xef\xbf\xbd")  # 2 invalid bytes, a cut character, a real U+FFFD
         corpus = open_corpus([path, b"\xff" * 3, "x\udc80"], errors="replace")
         assert texts(corpus) == ["a\ufffd\ufffdb\ufffd \ufffd", "\ufffd" * 3, "x\ufffd"]
         assert corpus.replaced == {str(path): 3, "corpus": 4}
@@ -331,7 +329,7 @@ class TestText:
         assert caught.value.position == 2
 
     @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.binary()))
-    def test_documents_in_memory_come_out_as_they_went_in(self, documents: list[str | bytes]) -> None:
+    def test_documents_in_memory_are_unchanged(self, documents: list[str | bytes]) -> None:
         corpus = open_corpus(documents, errors="replace")
         for document, given_document in zip(corpus, documents, strict=True):
             expected = given_document if isinstance(given_document, str) else given_document.decode(errors="replace")
@@ -348,16 +346,16 @@ class TestMisuse:
             ({"low": 5}, "of type dict"),
         ],
     )
-    def test_a_type_that_cannot_be_meant(self, corpus: object, message: str) -> None:
+    def test_a_wrong_type_is_refused(self, corpus: object, message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             open_corpus(corpus)  # type: ignore[arg-type]
 
-    def test_an_element_that_cannot_be_meant(self) -> None:
+    def test_a_wrong_type_of_an_element_is_refused(self) -> None:
         with pytest.raises(ConfigError, match=r"corpus\[1\] is of type int"):
             list(open_corpus(["a", 1]))  # type: ignore[list-item]
 
     @pytest.mark.parametrize("options", [{"documents": "lines"}, {"errors": "ignore"}])
-    def test_an_option_that_is_not_one(self, options: dict[str, str]) -> None:
+    def test_an_invalid_option_is_refused(self, options: dict[str, str]) -> None:
         with pytest.raises(ConfigError, match="expected") as caught:
             open_corpus([], **options)  # type: ignore[arg-type]
         assert caught.value.option in options
@@ -370,14 +368,14 @@ class TestMisuse:
 
 
 def bomb(suffix: str, num_mb: int, byte: bytes = b"\0") -> bytes:
-    """One byte so many times, in members or frames of a megabyte."""
+    """A number of megabytes of one byte, in members or frames of a megabyte."""
     return COMPRESS[suffix](byte * (1 << 20)) * num_mb
 
 
 class TestBombs:
     @pytest.mark.parametrize("documents", ["file", "line"])
     @pytest.mark.parametrize("suffix", COMPRESS)
-    def test_what_expands_too_much_is_refused_before_it_is_in_memory(
+    def test_a_bomb_is_refused_before_it_is_in_memory(
         self, tmp_path: Path, suffix: str, documents: Literal["file", "line"]
     ) -> None:
         path = tmp_path / f"bomb.txt{suffix}"
@@ -399,8 +397,8 @@ class TestBombs:
             with pytest.raises(ConfigError, match="max_expansion="):
                 open_corpus(path, max_expansion=wrong)  # type: ignore[arg-type]
 
-    def test_one_read_of_zstandard_is_bounded(self) -> None:
-        """What was one block of input became gigabytes of output, and each read copied what was left of it."""
+    def test_a_read_of_zstandard_is_bounded(self) -> None:
+        """Without the bound, one block of input became gigabytes of output, and each read copied the rest of it."""
         with decompressed(io.BufferedReader(io.BytesIO(bomb(".zst", 300))), "a.zst", max_expansion=None) as stream:
             tracemalloc.start()
             try:
@@ -415,8 +413,10 @@ class TestBombs:
         st.booleans(),
         st.booleans(),
     )
-    def test_frames_of_zstandard(self, parts: list[bytes], level: int, checksum: bool, with_size: bool) -> None:
-        """Any frames are read whole, and cut anywhere they are an error."""
+    def test_truncated_frames_of_zstandard_are_an_error(
+        self, parts: list[bytes], level: int, checksum: bool, with_size: bool
+    ) -> None:
+        """Frames of any kind are read completely; truncated anywhere, they are an error."""
         packer = zstandard.ZstdCompressor(level=level, write_checksum=checksum, write_content_size=with_size)
         skipped = b"\x53\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"123"
         frames = [packer.compress(part) for part in parts]
@@ -460,7 +460,7 @@ class TestBombs:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process takes is known on Linux")
 def test_generated_bombs_end_in_an_error() -> None:
-    """Some of the bombs of tools/corpus_bombs.py, which makes hundreds."""
+    """Some of the bombs of tools/corpus_bombs.py, which generates hundreds."""
     tool = Path(__file__).parents[1] / "tools" / "corpus_bombs.py"
     done = subprocess.run([sys.executable, str(tool), "--variants", "2"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
@@ -516,10 +516,10 @@ CHINESE = "今天的天气很好，明天的天气也很好。\nnaïve café 筹
 class TestEncodings:
     @pytest.mark.parametrize("encoding", ["gb18030", "utf-16", "utf-16-le", "utf-32-be", "utf-8-sig", "utf-7", "UTF8"])
     @pytest.mark.parametrize("documents", ["file", "line"])
-    def test_text_in_another_encoding_is_that_in_utf_8(
+    def test_text_in_another_encoding_equals_that_in_utf8(
         self, tmp_path: Path, encoding: str, documents: Literal["file", "line"], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(streams, "READ_BYTES", 7)  # characters are cut
+        monkeypatch.setattr(streams, "READ_BYTES", 7)  # reads end inside of characters
         plain, other = tmp_path / "plain.txt", tmp_path / "other.txt.gz"
         plain.write_text(CHINESE, "utf-8")
         other.write_bytes(gzip.compress(CHINESE.encode(encoding)))
@@ -536,7 +536,9 @@ class TestEncodings:
         path.write_bytes("".join(f'{{"text": "第{i}行"}}\n' for i in range(50)).encode("gb18030"))
         assert texts(open_corpus(path, encoding="gb18030")) == [f"第{i}行" for i in range(50)]
 
-    def test_what_is_not_of_the_encoding(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_bytes_invalid_in_the_encoding_are_refused_replaced_or_skipped(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = tmp_path / "menu.txt"
         path.write_bytes("第一\n第".encode("gb18030") + b"\xff" + "二\n第三\n".encode("gb18030") + b"\x81")
         for size in (1, 2, 3, 1000):
@@ -554,12 +556,12 @@ class TestEncodings:
         assert texts(open_corpus([b"\xff"], encoding="gb18030", errors="replace")) == ["\ufffd"]
 
     @pytest.mark.parametrize("encoding", ["klingon", "zlib", "", "rot13", "hex"])
-    def test_encodings_that_are_none(self, encoding: str) -> None:
+    def test_unknown_encodings_are_refused(self, encoding: str) -> None:
         with pytest.raises(ConfigError, match="encoding="):
             open_corpus(["a"], encoding=encoding)
 
 
-def test_documents_that_are_all_names_of_files_are_warned_of(tmp_path: Path) -> None:
+def test_documents_that_are_all_file_names_cause_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("inside")
     with pytest.warns(UserWarning, match="pass pathlib.Path objects"):

@@ -1,4 +1,4 @@
-"""Counts: what is counted, and through which stages."""
+"""Counts of pretokens: stages, arithmetic, files and reports."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PRETOKENIZERS = [
 
 
 def plainly(normalizer: list[dict], pretokenizer: list[dict], texts: list[str]) -> list[tuple[bytes, int]]:
-    """Stage by stage, text by text, in a dict."""
+    """Counts in plain Python: stage by stage, text by text, in a dict."""
     counts: Counter[bytes] = Counter()
     for text in texts:
         [(normalized, _)] = _core.normalize_texts(json.dumps(normalizer), [text], [])
@@ -72,7 +72,7 @@ def test_a_pattern_after_a_normalizer() -> None:
     assert counts.stages.describe() == "the stages Lowercase, Pattern"
 
 
-def test_byte_level_parts_hand_on_bytes_or_their_stand_ins() -> None:
+def test_byte_level_stages_count_bytes_or_characters_of_the_byte_alphabet() -> None:
     parts = ({"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},)
     for byte_level, expected in [(True, [b"ol\xc3\xa1", b" x"]), (False, ["olÃ¡".encode(), "Ġx".encode()])]:
         counter = _core.Counter(Stages(pretokenizer=parts, byte_level=byte_level).core_json(), special_tokens=[])
@@ -88,8 +88,8 @@ def test_user_defined_tokens_cut_normalized_text_and_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_stages_count_alike_on_any_number_of_threads(threads: int) -> None:
-    texts = [f"{i} words, {'word ' * (i % 7)}\n" * 300 for i in range(200)]  # over the size that is worth threads
+def test_counts_do_not_depend_on_threads(threads: int) -> None:
+    texts = [f"{i} words, {'word ' * (i % 7)}\n" * 300 for i in range(200)]  # large enough for threads
     stages = {"normalizer": [{"type": "NFKC"}, {"type": "Lowercase"}], "pretokenizer": [SENTENCEPIECE]}
     assert sum(map(len, texts)) > 1 << 20
     assert jeton.count_pretokens(texts, threads=threads, **stages).items() == plainly(*stages.values(), texts)
@@ -120,7 +120,7 @@ def test_counts_of_different_stages_are_not_added() -> None:
         ({"pretokenizer": [{"type": "Nothing"}]}, "Nothing"),
     ],
 )
-def test_parts_that_are_none(options: dict, words: str) -> None:
+def test_unknown_stages_are_refused(options: dict, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         jeton.count_pretokens(["a"], **options)
 
@@ -144,7 +144,7 @@ def test_any_grouping_of_the_same_documents_gives_the_same_bytes(tmp_path: Path)
 
 
 @given(st.lists(st.text(alphabet="ab é日 \n", max_size=12), max_size=6), st.lists(st.text(alphabet="ab ü", max_size=9)))
-def test_what_was_added_can_be_taken_away(one: list[str], two: list[str]) -> None:
+def test_subtraction_undoes_addition(one: list[str], two: list[str]) -> None:
     both = counted(*one) + counted(*two)
     assert dict(both.items()) == dict(Counter(dict(counted(*one).items())) + Counter(dict(counted(*two).items())))
     left = both - counted(*one)
@@ -154,7 +154,7 @@ def test_what_was_added_can_be_taken_away(one: list[str], two: list[str]) -> Non
     assert [pretoken for pretoken, _ in left.items()] == [p for p in order if p in dict(counted(*two).items())]
 
 
-def test_more_than_there_is_cannot_be_taken_away() -> None:
+def test_subtracting_more_than_was_counted_is_refused() -> None:
     with pytest.raises(ConfigError, match=r'"low" was counted 1 times; 2 cannot be taken away'):
         counted("low") - counted("low", "low")
     with pytest.raises(ConfigError, match=r'"high" was counted 0 times'):
@@ -177,7 +177,7 @@ def test_weights_are_exact_and_halves_go_to_the_even(counts: dict[str, int], wei
 
 
 @pytest.mark.parametrize("weight", [-1, -0.5, float("nan"), float("inf"), "much", None, 1 << 64, 1e-300])
-def test_weights_that_are_none(weight: object) -> None:
+def test_invalid_weights_are_refused(weight: object) -> None:
     with pytest.raises(ConfigError, match="weight="):
         jeton.Counts.from_mapping({"a": 1}).scaled(weight)  # type: ignore[arg-type]
 
@@ -217,7 +217,7 @@ def test_training_drops_rare_pretokens_of_given_counts(preset: str | None, caplo
 # --- files --------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_holds_all_there_is_to_know(tmp_path: Path) -> None:
+def test_a_file_keeps_all_facts_of_counts(tmp_path: Path) -> None:
     options = {"normalizer": [{"type": "NFKC"}], "special_tokens": ["<|end|>", "é"], "min_count": 1}
     counts = jeton.count_pretokens(["Ａ b<|end|>c b", "日本 " * 9], **options)
     counts = counts.without_rare(2)
@@ -231,14 +231,14 @@ def test_a_file_holds_all_there_is_to_know(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(0, (1 << 64) - 1), max_size=30))
-def test_any_bytes_and_any_counts_go_through_a_file(tmp_path_factory: pytest.TempPathFactory, counts: dict) -> None:
+def test_any_bytes_and_counts_round_trip_through_a_file(tmp_path_factory: pytest.TempPathFactory, counts: dict) -> None:
     path = tmp_path_factory.mktemp("counts") / "any.jtc"
     made = jeton.Counts.from_mapping(counts)
     made.save(path)
     assert jeton.Counts.load(path) == made
 
 
-def test_training_from_a_file_is_training_from_the_text(tmp_path: Path) -> None:
+def test_training_on_a_file_of_counts_equals_training_on_text(tmp_path: Path) -> None:
     texts = ["low lower lowest", "new newer newest", "日本語 日本"]
     counts = counted(*texts)
     counts.save(tmp_path / "counts.jtc")
@@ -280,7 +280,7 @@ def integer(value: int) -> bytes:
 
 
 def hostile_run(*entries: tuple[int, bytes, int, int], length: int | None = None) -> bytes:
-    """A run with a right checksum: (shared, rest, count, first)."""
+    """A run with a valid checksum; entries: (shared, rest, count, first)."""
     body = b""
     for shared, rest, count, first in entries:
         size = len(rest) if length is None else length
@@ -304,7 +304,7 @@ def hostile_run(*entries: tuple[int, bytes, int, int], length: int | None = None
         (b"", "too early"),
     ],
 )
-def test_hostile_entries(run: bytes, words: str, tmp_path: Path) -> None:
+def test_hostile_entries_are_refused(run: bytes, words: str, tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(run)
     with pytest.raises(jeton.FormatError, match=words):
         _core.Counts.from_run(str(tmp_path / "run"), 0, 50, make_memory())
@@ -328,7 +328,7 @@ def test_hostile_entries(run: bytes, words: str, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_hostile_facts(saved: bytes, change: dict, tmp_path: Path) -> None:
+def test_hostile_facts_are_refused(saved: bytes, change: dict, tmp_path: Path) -> None:
     (length,) = struct.unpack("<I", saved[8:12])
     facts = json.dumps({**json.loads(saved[12 : 12 + length]), **change}).encode()
     path = tmp_path / "facts.jtc"
@@ -339,7 +339,7 @@ def test_hostile_facts(saved: bytes, change: dict, tmp_path: Path) -> None:
         jeton.Counts.load(path)
 
 
-def test_what_is_no_file_of_counts(tmp_path: Path) -> None:
+def test_files_without_counts_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jtc"
     for content in (b"", b"words", b"JTCOUNT1", b"JTCOUNT1\xff\xff\xff\xff"):
         path.write_bytes(content)
@@ -352,7 +352,7 @@ def test_what_is_no_file_of_counts(tmp_path: Path) -> None:
 # --- the report ---------------------------------------------------------------------------------------------------
 
 
-def test_the_report_is_what_plain_python_says() -> None:
+def test_the_report_equals_plain_python() -> None:
     texts = ["To be, or not to be: Быть или не быть 日本 123 " * 3, "ελληνικά and more, 한국어 " * 2]
     counts = counted(*texts)
     report = counts.report(top=3)
@@ -367,7 +367,7 @@ def test_the_report_is_what_plain_python_says() -> None:
     assert "Cyrillic" in str(report)
 
 
-def test_growth_is_exact() -> None:
+def test_vocabulary_growth_equals_plain_python() -> None:
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 6))) for _ in range(4000)]
     text = " ".join(words)
@@ -396,7 +396,7 @@ def test_rare_pretokens_are_left_out_after_weighting_whatever_the_number_of_sour
 
 
 def test_a_file_is_not_much_larger_in_memory(tmp_path: Path) -> None:
-    """An entry takes 64 bytes at most from the one before, whatever both share."""
+    """An entry shares at most 64 bytes with the one before, even if more are equal."""
     long = "a" * 5_000
     counts = jeton.Counts.from_mapping({long + str(n): 1 for n in range(50)})
     path = tmp_path / "x.jtc"
@@ -406,7 +406,7 @@ def test_a_file_is_not_much_larger_in_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [b"[]", b"1", b'{"distinct": -1, "occurrences": 1, "below": 2}'])
-def test_facts_that_are_none(tmp_path: Path, value: bytes) -> None:
+def test_invalid_facts_are_refused(tmp_path: Path, value: bytes) -> None:
     path = tmp_path / "x.jtc"
     jeton.Counts.from_mapping({"low": 1}).save(path)
     data = path.read_bytes()

@@ -24,12 +24,12 @@ from .material import TRICKY
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "tools"
 
-# A change of either makes other ids, and is a new major version.
+# A change of either changes ids, and needs a new major version.
 FINGERPRINT = "j1:c43f59e9486e9caf4776a65040959b772d62b8646675a893ae8b231a2f719094"
 RANKS_SHA256 = "81f5e156baea368b9b15caefc8bb4dbae10318509accff3d1d650780a9e198dd"
 
 
-def test_its_ids_are_frozen() -> None:
+def test_ids_are_frozen() -> None:
     assert jeton.default().fingerprint == FINGERPRINT
     ranks = zlib.decompress(Path(builtin.FILE).read_bytes(), 31)
     assert hashlib.sha256(ranks).hexdigest() == RANKS_SHA256
@@ -45,7 +45,7 @@ def test_size_special_tokens_and_roles() -> None:
     assert len(tok.encode("<|endoftext|>")) > 1
 
 
-def test_its_chat_template_is_chatml() -> None:
+def test_the_chat_template_is_chatml() -> None:
     assert PRESETS["chatml"].source == builtin.CHAT_TEMPLATE
     pytest.importorskip("jinja2")
     chat = jeton.default().chat([{"role": "user", "content": "hi"}])
@@ -54,12 +54,12 @@ def test_its_chat_template_is_chatml() -> None:
 
 
 @pytest.mark.parametrize("text", TRICKY)
-def test_texts_are_restored(text: str) -> None:
+def test_texts_round_trip(text: str) -> None:
     tok = jeton.default()
     assert tok.decode(tok.encode(text)) == text
 
 
-def test_it_is_loaded_once_and_has_a_name() -> None:
+def test_the_default_tokenizer_is_loaded_once_and_has_a_name() -> None:
     assert jeton.default() is jeton.default()
     assert jeton.load("default") is jeton.default()
     with pytest.raises(jeton.ConfigError, match="pattern= does not apply"):
@@ -73,7 +73,7 @@ def test_a_file_of_its_name_is_preferred(tmp_path: Path, monkeypatch: pytest.Mon
     assert jeton.load("default") == other
 
 
-def test_it_needs_no_network_and_few_modules(tmp_path: Path) -> None:
+def test_the_default_tokenizer_needs_no_network_and_few_modules(tmp_path: Path) -> None:
     code = """
 import socket, sys
 def refuse(*_): raise AssertionError("network")
@@ -104,7 +104,7 @@ main()
     assert done.stderr.decode().startswith("jeton: using the default tokenizer")
 
 
-def test_it_is_saved_with_its_facts(tmp_path: Path) -> None:
+def test_the_default_tokenizer_is_saved_with_roles_and_chat_template(tmp_path: Path) -> None:
     tok = jeton.default()
     tok.save(tmp_path / "folder")
     again = jeton.load(tmp_path / "folder")
@@ -174,5 +174,5 @@ def test_weights_give_each_group_its_share() -> None:
     sizes = {"en": 4_000_000, "de": 1_000_000, "yo": 10_000, "ab": 100}
     weights = recipe.weigh(sizes, {"en": 50})
     assert min(weights.values()) == 1
-    assert weights["yo"] / weights["de"] == pytest.approx(8, rel=0.1)  # the maximum; by square roots it would be 10
+    assert weights["yo"] / weights["de"] == pytest.approx(8, rel=0.1)  # the maximum; by square roots: 10
     assert weights["ab"] == weights["yo"]

@@ -28,7 +28,7 @@ from .material import KINDS, tokenizer
 NAMES = ["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"]
 
 
-def test_the_names() -> None:
+def test_pattern_names_are_the_documented_ones() -> None:
     assert Pattern.names() == NAMES
     for name in NAMES:
         assert Pattern.of(name) == Pattern(name, is_regex=False)
@@ -36,14 +36,14 @@ def test_the_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt3", "GPT2", "o200k_base", "word", "a-b", "12"])
-def test_a_bare_word_that_is_no_name_is_refused(name: str) -> None:
+def test_an_unknown_pattern_name_is_refused(name: str) -> None:
     with pytest.raises(jeton.ConfigError, match="o200k") as caught:
         Pattern.of(name)
     assert caught.value.option == "pattern"
 
 
 @pytest.mark.parametrize("regex", ["(", "[", "*", r"\p{Nope}", "(?<name", "a{3,1", "(?<=a"][:5])
-def test_a_regex_that_does_not_compile(regex: str) -> None:
+def test_an_invalid_regex_is_refused(regex: str) -> None:
     with pytest.raises(jeton.ConfigError, match=r"pattern|compile|regex"):
         Pattern.of(regex)
 
@@ -62,12 +62,12 @@ def test_splits_tile_the_text(name: str) -> None:
     assert Pattern.of(name).split("") == []
 
 
-def test_what_no_alternative_matches_is_its_own_pretoken() -> None:
+def test_text_that_no_alternative_matches_is_a_pretoken() -> None:
     assert Pattern.of(r"\d+").split("tel. 555-1234") == [(0, 5), (5, 8), (8, 9), (9, 13)]
-    assert Pattern.of("x*").split("aaxxa") == [(0, 2), (2, 4), (4, 5)], "a match of nothing does not cut"
+    assert Pattern.of("x*").split("aaxxa") == [(0, 2), (2, 4), (4, 5)], "an empty match does not split"
 
 
-def test_a_canonical_form_without_what_changes_no_id() -> None:
+def test_the_canonical_form_omits_facts_that_change_no_id() -> None:
     facts = TrainingFacts("bpe", None, "first", 1, 300, 4, None, 1, 12, 1, 1, 0)
     plain, trained = Definition(), Definition(training=facts, roles={"bos": "<s>"}, chat_template="{{ x }}")
     assert plain.canonical() == trained.canonical()
@@ -113,7 +113,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", [Bpe(), *MODELS], ids=str)
-def test_it_comes_back_from_json(model: Model) -> None:
+def test_a_definition_round_trips_through_json(model: Model) -> None:
     definition = Definition(model, normalizer=({"type": "NFC"},), decoder=({"type": "Fuse"},))
     assert Definition.from_json(json.loads(json.dumps(definition.to_json()))) == definition
 
@@ -132,7 +132,7 @@ def test_surrogates_are_refused_as_pairs_too(text: str) -> None:
         jeton.count_pretokens(["low"], normalizer=[{"type": "Prepend", "prepend": text}], progress=False)
 
 
-def test_it_is_frozen() -> None:
+def test_a_definition_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Definition().model = Bpe(level="char")  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""Tokenizers made from tokenizers: whatever the way and the defaults, all verbs of the result agree with each other."""
+"""Tokenizers derived from tokenizers: for every derivation and default, all methods of the result agree."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _outcome(call: Callable[[], Iterable[int] | int]) -> Any:
 
 
 def _verbs(tok: Tokenizer, text: str) -> dict[str, Any]:
-    """Ids of a text by each verb without options, its number of tokens by those that count."""
+    """Ids of a text by each method without options, or the number of tokens by counting methods."""
 
     def growing() -> list[int]:
         whole, ids = tok.growing(), list[int]()
@@ -141,7 +141,7 @@ def _verbs(tok: Tokenizer, text: str) -> dict[str, Any]:
 
 
 def _expected(tok: Tokenizer, text: str, special: Any, *, adds: bool) -> dict[str, Any]:
-    """The same from explicit options, on a tokenizer that was not derived."""
+    """Expected results, from explicit options on a tokenizer that was not derived."""
     fresh = Tokenizer(tok.definition, tok._core.vocabulary())
     bare = _outcome(lambda: fresh.encode(text, special=special, add_special_tokens=False))
     whole = _outcome(lambda: fresh.encode(text, special=special, add_special_tokens=adds))
@@ -152,7 +152,7 @@ def _expected(tok: Tokenizer, text: str, special: Any, *, adds: bool) -> dict[st
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_verbs_agree(kind: str, way: str) -> None:
+def test_methods_of_derived_tokenizers_agree(kind: str, way: str) -> None:
     if kind != "bytes" and way in BPE_ONLY:
         pytest.skip(f"{way} is for BPE at byte level")
     base = TOKENIZERS[kind]()

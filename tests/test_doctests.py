@@ -38,7 +38,7 @@ def peers() -> Iterator[None]:
 
 @pytest.mark.usefixtures("peers")
 @pytest.mark.parametrize("name", ["jeton", *MODULES])
-def test_examples(name: str) -> None:
+def test_examples_of_every_module_run(name: str) -> None:
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module)
     assert failed == 0

@@ -1,4 +1,4 @@
-"""`Encoding`: tokens with their places. Spans are in order, disjoint, and tile what is not dropped."""
+"""`Encoding`: tokens with spans. Spans are ordered and disjoint, and tile the text that is not dropped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .material import CORPUS, KINDS, LOSSLESS, TRICKY, byte_strings, byte_tokeni
 
 
 def check_spans(tok: jeton.Tokenizer, text: str | bytes) -> jeton.Encoding:
-    """The promises about spans, by their definitions."""
+    """Checks the documented properties of spans, by their definitions."""
     data = text.encode() if isinstance(text, str) else text
     encoding = tok.tokenize(text, special="all")
     assert encoding.ids == tok.encode(text, special="all")
@@ -27,7 +27,7 @@ def check_spans(tok: jeton.Tokenizer, text: str | bytes) -> jeton.Encoding:
         assert start == at
         assert start <= end
         at = end
-    assert at == len(data), "what is covered and what is dropped make the whole"
+    assert at == len(data), "covered and dropped text join to the whole"
     chars = character_spans(data)
     for (start, end), char_span in zip(encoding.byte_spans, encoding.char_spans, strict=True):
         if start == end:
@@ -40,7 +40,7 @@ def check_spans(tok: jeton.Tokenizer, text: str | bytes) -> jeton.Encoding:
 
 
 def character_spans(data: bytes) -> list[tuple[int, int]]:
-    """Where each character of the text begins and ends; what is no UTF-8 counts as Python's U+FFFD does."""
+    """Span of each character of the text; invalid bytes form characters as in Python's decoding to U+FFFD."""
     spans, at = [], 0
     while at < len(data):
         length = next((n for n in range(1, 5) if _is_char(data[at : at + n])), 0)
@@ -141,7 +141,7 @@ def test_an_encoding_is_a_sequence_of_tokens(tok: jeton.Tokenizer) -> None:
 
 
 def test_words_and_characters_of_tokens(kind: str) -> None:
-    """By their definitions: the pretoken that holds a token's bytes, and the first token that holds a character."""
+    """By definition: the pretoken that contains a token's bytes, and the first token that contains a character."""
     tok = tokenizer(kind)
     for text in (*TRICKY, CORPUS):
         encoding = tok.tokenize(text, special="all")
@@ -177,7 +177,7 @@ def test_words_of_a_pair_and_its_template() -> None:
 
 
 def test_characters_in_another_order() -> None:
-    """Offsets that do not ascend: a normalizer repeats the text."""
+    """A normalizer repeats the text, so offsets do not ascend."""
     encoding = dataclasses.replace(byte_tokenizer().tokenize("abc"), hf_offsets=[(2, 3), (0, 1), (1, 2)])
     assert [encoding.char_to_token(i) for i in range(4)] == [1, 2, 0, None]
 

@@ -1,4 +1,4 @@
-"""``tools/environment.py``, which makes the environments of the Makefile: what it reports of a machine."""
+"""``tools/environment.py``, which creates the environments of the Makefile: its reports on a machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def program(folder: Path, name: str, prints: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_python_that_is_too_old(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_python_is_reported(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(script["missing"]()) == []
     monkeypatch.setattr(sys, "version_info", (3, 9, 2, "final", 0))
     (problem,) = script["missing"]()
@@ -32,7 +32,7 @@ def test_python_that_is_too_old(script: dict[str, Any], monkeypatch: pytest.Monk
     assert script["main"]("unused", []) == 1
 
 
-def test_python_without_venv(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_venv_is_reported(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ensurepip", None)
     (problem,) = script["missing"]()
     assert "has no module ensurepip" in problem
@@ -40,7 +40,9 @@ def test_python_without_venv(script: dict[str, Any], monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the programs here are shell scripts")
-def test_rust(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_or_old_rust_toolchain_is_reported(
+    script: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     note = script["toolchain_note"]
     monkeypatch.setenv("PATH", f"{tmp_path}")
     assert "no Rust toolchain" in note()
@@ -53,7 +55,7 @@ def test_rust(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert note() is None
 
 
-def test_a_folder_is_needed() -> None:
+def test_a_missing_folder_argument_prints_the_usage() -> None:
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "usage: " in done.stderr

@@ -1,4 +1,4 @@
-"""The tree of errors: what each one is, and that it survives being made from a message alone and being pickled."""
+"""The tree of errors: bases of each class, errors made from a message alone, and pickling."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_the_tree_is_complete() -> None:
 
 
 @pytest.mark.parametrize("error", BUILTINS)
-def test_each_is_ours_and_a_builtin(error: type[errors.JetonError]) -> None:
+def test_each_error_is_a_jeton_error_and_a_builtin(error: type[errors.JetonError]) -> None:
     assert issubclass(error, errors.JetonError)
     assert issubclass(error, BUILTINS[error])
 
 
 @pytest.mark.parametrize("error", BUILTINS)
 def test_a_message_is_enough_and_is_printed_as_it_is(error: type[errors.JetonError]) -> None:
-    """The binding makes an error from its message and sets attributes afterwards; KeyError would print quotes."""
+    """The core creates an error from its message and sets attributes later. A plain KeyError would print quotes."""
     made = error('the id 7 isn\'t "there"')
     assert str(made) == 'the id 7 isn\'t "there"'
     assert vars(made).pop("marked") == str(made)
@@ -102,7 +102,7 @@ UNMARKED = (
 
 
 def test_messages_mark_the_options_that_they_name() -> None:
-    """A keyword argument that is spelled in a message would be one on the command line, too."""
+    """An unmarked keyword argument in a message would not become an option on the command line."""
     classes = {error.__name__ for error in BUILTINS}
     spelled = re.compile(r"(?<![\w.\-\[?&/<(])[a-z][a-z_]*=(?!=)")
     found = []

@@ -1,4 +1,4 @@
-"""What fuzzing `jeton.load` found once stays found; `fuzz/tests/replay.rs` replays the cases of the core.
+"""Replays findings of fuzzing `jeton.load`; `fuzz/tests/replay.rs` replays the cases of the core.
 
 `testdata/fuzz/index.toml` names each case and its outcome.
 """

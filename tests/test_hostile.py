@@ -1,4 +1,4 @@
-"""Files that are broken or hostile end in an error of ours that says where, quickly, and never in a panic.
+"""Broken or hostile files end quickly in an error of Jeton with a position, never in a panic.
 
 `testdata/hostile/index.toml` names each file and its error. Then a sound file is changed at random: whatever comes of
 it, only our own errors do.
@@ -37,7 +37,7 @@ VOCAB_JSON = json.dumps({"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}).encode()
 
 
 def load(path: Path) -> jeton.Tokenizer:
-    """By the module of its format: which format a file is, is another question."""
+    """Loads a file by the module of its format, without detection of the format."""
     data, source = path.read_bytes(), path.name
     match path.suffix:
         case ".model":
@@ -89,7 +89,7 @@ SMALL = {kind: small(kind) for kind in ("ranks", "words", "char")}
 
 
 def load_or_refuse(data: bytes) -> None:
-    """Only our own errors come out, and what loads can be used and written."""
+    """Loads a file: only Jeton's errors occur, and a loaded tokenizer can be used and written."""
     began = time.perf_counter()
     with suppress(jeton.JetonError):
         tok = jeton.Tokenizer.from_bytes(data)
@@ -139,7 +139,7 @@ VALUES = st.one_of(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path to every value in a JSON document, except inside the big members, of which a few."""
+    """The path to every value in a JSON document; of large members, only a few."""
     found = [path] if path else []
     items = (
         list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
@@ -163,7 +163,7 @@ def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
             place = place[folder]
         match data.draw(st.sampled_from(["set", "delete", "rename", "copy"])):
             case "set":
-                place[key] = copy.deepcopy(data.draw(VALUES))  # what is drawn is shared between runs
+                place[key] = copy.deepcopy(data.draw(VALUES))  # Hypothesis may reuse a drawn object
             case "delete":
                 del place[key]
             case "rename" if isinstance(place, dict):
@@ -204,13 +204,13 @@ def _base64() -> list[bytes]:
 def test_a_file_larger_than_any_tokenizer_is_not_read(tmp_path: Any) -> None:
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
-        file.truncate((1 << 30) + 1)  # a hole: takes no room on the disk
+        file.truncate((1 << 30) + 1)  # a sparse file: it takes no space on the disk
     with pytest.raises(jeton.FormatError, match="limit"):
         jeton.load(path)
 
 
 def test_many_added_tokens_are_read_in_linear_time() -> None:
-    """Each is looked up in the vocabulary; a search through all of it for each would take minutes."""
+    """Each is looked up in the vocabulary; a linear search for each would take minutes."""
     tok = byte_tokenizer(special_tokens={f"<|{number}|>": 300 + number for number in range(20_000)})
     data = tok.to_bytes()
     began = time.perf_counter()
@@ -220,7 +220,7 @@ def test_many_added_tokens_are_read_in_linear_time() -> None:
 
 @pytest.mark.parametrize("kind", [3, 4], ids=["control", "user-defined"])
 def test_pieces_that_begin_with_others_are_loaded_in_linear_time(kind: int) -> None:
-    """The automaton of aho-corasick takes quadratic time for them."""
+    """An Aho-Corasick automaton would take quadratic time for them."""
     for model_type in (1, 2):
         data = model_file((piece(f"x{number}", 0.0, kind) for number in range(40_000)), model_type)
         began = time.process_time()
@@ -230,7 +230,7 @@ def test_pieces_that_begin_with_others_are_loaded_in_linear_time(kind: int) -> N
 
 
 def test_pieces_that_contain_others_are_saved_in_linear_size() -> None:
-    """Every split of every piece would be ten times the file already here."""
+    """Writing every split of every piece would already take ten times the size of the file here."""
     for scores in (lambda number: -float(number), lambda _: -1.0):
         data = model_file((piece("a" * number, scores(number)) for number in range(1, 150)), 2)
         tok = sentencepiece.read(data, source="a.model")

@@ -1,4 +1,4 @@
-"""``import jeton`` is light: what is needed for some calls only is imported by them."""
+"""``import jeton`` is light: modules needed by some calls only are imported by those calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(code: str) -> str:
         "urllib.request",
     ],
 )
-def test_importing_loads_none_of(name: str) -> None:
+def test_importing_jeton_does_not_load(name: str) -> None:
     assert run(f"import sys, jeton; print({name!r} in sys.modules)") == "False\n"
 
 
@@ -82,7 +82,7 @@ print(*sorted({{*{SLOW!r}}} & ({{*sys.modules}} - before)))
     assert run(code) == "\n"
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_is_defined() -> None:
     for name in jeton.__all__:
         assert getattr(jeton, name) is not None
     assert sorted(jeton.__all__) == jeton.__all__
@@ -104,7 +104,7 @@ def test_type_checkers_see_the_public_names() -> None:
         assert getattr(jeton, name) is (getattr(imported, name) if module else imported)
 
 
-def test_warnings_at_import_are_none() -> None:
+def test_importing_causes_no_warning() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "import jeton"], capture_output=True, text=True, timeout=60
     )

@@ -1,4 +1,4 @@
-"""`tools/import_graph.py` sees imports however they are written, and finds cycles."""
+"""`tools/import_graph.py` finds imports in every form, and cycles."""
 
 from __future__ import annotations
 

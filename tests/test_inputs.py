@@ -1,4 +1,4 @@
-"""Folders as corpora come: every document is read once, as what it is, and everything else is reported.
+"""Folders in the forms of published corpora: every document is read once, in its format, and other files are reported.
 
 Each case writes a folder, names the files that are read, with a plain reader for each, and what is reported. The
 documents are read in three ways: one by one, in batches, and by the tasks of a plan that cuts files.
@@ -175,7 +175,7 @@ def dataset(number: int = 30, shards: int = 2) -> Write:
 
 
 def cached(path: Path) -> None:
-    """A dataset with the result of a `map` that was cached beside its files."""
+    """A dataset with the cached result of a `map` beside its files."""
     dataset()(path)
     ipc(is_file=False)(path / "cache-0123456789abcdef.arrow")
 
@@ -488,7 +488,7 @@ def made(case: Case, tmp_path: Path) -> Path:
 
 
 def tasks_of(corpus: Corpus) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Documents by the tasks of a plan, and after those of a task the records that it skipped."""
+    """Documents read by the tasks of a plan; the records that a task skipped follow its documents."""
     plan = Plan(list_inputs(corpus), reading_of(corpus), "megatron", "int32", 400, "j1:0", 300)
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
     for task in plan.tasks:
@@ -528,7 +528,7 @@ def test_a_folder_is_read_as_what_it_is(name: str, tmp_path: Path, caplog: pytes
     assert skipped == case.skipped
 
 
-def test_there_are_thirty_folders() -> None:
+def test_at_least_thirty_folders_are_tested() -> None:
     assert len(CASES) >= 30
 
 
@@ -539,7 +539,7 @@ def names(corpus: Corpus, folder: Path) -> list[str]:
 class TestNamed:
     """Files that are named, by a path or a glob."""
 
-    def test_they_are_read_as_what_they_are(self, tmp_path: Path) -> None:
+    def test_named_metadata_files_are_read(self, tmp_path: Path) -> None:
         folder = made(CASES["metadata"], tmp_path)
         for name in ("README.md", "LICENSE", "SHA256SUMS", "report.md"):
             assert [document.data for document in open_corpus(folder / name)] == [(folder / name).read_bytes()]
@@ -562,7 +562,7 @@ class TestNamed:
         assert [one.data for one in open_corpus(folder / name, input_type="text")] == [(folder / name).read_bytes()]
 
     @pytest.mark.parametrize("name", ["a.zip", "a.pdf", "a.jtc", "a.tgz"])
-    def test_files_that_are_no_text_are_refused_before_any_is_read(self, name: str, tmp_path: Path) -> None:
+    def test_unsupported_files_are_refused_before_reading(self, name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"x")
         (tmp_path / "a.txt").write_text("a")
         with pytest.raises(UnsupportedFeatureError, match=f"{name[1:]} files are not read as a corpus"):
@@ -571,7 +571,7 @@ class TestNamed:
         assert [one.data for one in corpus] == [b"a"]
         assert corpus.num_skipped == 1
 
-    def test_globs(self, tmp_path: Path) -> None:
+    def test_globs_skip_metadata_unless_they_name_it(self, tmp_path: Path) -> None:
         folder = made(CASES["metadata"], tmp_path)
         for pattern in ("*", "**", "**/*", "*.*", "?*"):
             assert names(Corpus(f"{folder}/{pattern}"), folder) == ["a.jsonl"]
@@ -598,7 +598,7 @@ class TestNamed:
         assert len(list(open_corpus(by_line))) == 2
 
 
-def test_a_folder_that_has_nothing_to_read_says_what_it_has(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_texts_lists_its_files(tmp_path: Path) -> None:
     for name in ("a.md", "b.md", "c.json"):
         (tmp_path / name).write_text("{}")
     with pytest.raises(FileNotFoundError, match=r"of 2 \.md \(a\.md, b\.md\), 1 JSON without rows \(c\.json\)"):
@@ -617,7 +617,7 @@ def test_many_files_are_counted_and_five_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"include": "*.md"}, {"exclude": [1]}, {"input_type": "xml"}])
-def test_wrong_options(options: dict[str, Any]) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(options))):
         Corpus(["a"], **options)
 
@@ -659,7 +659,7 @@ class TestUrls:
 
 
 class TestDamage:
-    """A file that is cut or changed never gives other documents in silence."""
+    """A truncated or changed file never yields other documents without an error."""
 
     @pytest.mark.parametrize(
         ("name", "write"),
@@ -688,7 +688,7 @@ class TestDamage:
         whole = path.read_bytes()
         for at in [*range(0, 3600, 41), *range(124, 160, 2), *range(512 + 124, 512 + 160, 3)]:
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-            list(open_corpus(path, errors="skip"))  # no other exception, and it ends
+            list(open_corpus(path, errors="skip"))  # any other exception fails the test
 
     def test_two_tars_in_one_file(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar"
@@ -697,7 +697,7 @@ class TestDamage:
         with pytest.raises(FormatError, match="there is more data after its end"):
             list(open_corpus(path))
 
-    def test_what_follows_an_array(self, tmp_path: Path) -> None:
+    def test_text_after_an_array_is_an_error(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         for data in ('[{"text": "a"}] 1', '[{"text": "a"} {"text": "b"}]', '[{"text": "a"},]', '[{"text": "a", 1}]'):
             path.write_text(data)

@@ -39,7 +39,7 @@ def test_every_lesson_has_a_picture_with_a_title_of_its_language() -> None:
 
 
 def test_every_class_has_a_rule_and_every_color_is_a_number() -> None:
-    """Programs that are no browsers draw a box black if they do not know its color."""
+    """Programs other than browsers draw a box black if they do not know its color."""
     for path in FOLDER.iterdir():
         root = ElementTree.parse(path).getroot()
         style = root.findtext("{http://www.w3.org/2000/svg}style") or ""

@@ -62,7 +62,7 @@ WRITERS: dict[str, Callable[[jeton.Tokenizer, Path], object]] = {
     "convert": lambda tok, out: command(tok, out, "convert", "@a.json", "--strings", "5", "-q"),
     "audit": lambda tok, out: command(tok, out, "audit", "-o", "@a.txt", "-q"),
 }
-PREDICTABLE = ["run-000001.jtr.tmp"]  # names of temporary files that were predictable
+PREDICTABLE = ["run-000001.jtr.tmp"]  # formerly predictable names of temporary files
 
 
 SLOW = "the other writers, and test_the_plot_is_a_file; drawing takes seconds"
@@ -82,7 +82,7 @@ def test_no_writer_follows_a_link(tmp_path: Path, tok: jeton.Tokenizer, name: st
         for path in [*made, *map(Path, PREDICTABLE)]:
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             (out / path).symlink_to(target)
-        with suppress(jeton.JetonError, OSError):  # a reader of what is already there may refuse it
+        with suppress(jeton.JetonError, OSError):  # reading the existing file may be refused
             write(tok, out)
         assert mine.read_bytes() == b"mine"
         assert not missing.exists()

@@ -38,7 +38,7 @@ def model_weights() -> dict[str, np.ndarray]:
 
 
 def loop(weights: dict[str, np.ndarray], ids: list[int]) -> list[list[float]]:
-    """States by one position, head and pair of dimensions after the other, with a rotation as a complex number."""
+    """States computed position by position, head by head and pair by pair, with rotations as complex numbers."""
 
     def norm(x: np.ndarray, name: str) -> np.ndarray:
         return x / math.sqrt(sum(v * v for v in x) / len(x) + EPSILON) * weights[name].astype(float)

@@ -42,7 +42,7 @@ def test_modules_with_unsafe_code_are_run() -> None:
     assert not missing, f"add to the filter in {WORKFLOW.name}: {sorted(missing)}"
 
 
-def test_filters_select_tests() -> None:
+def test_every_filter_selects_tests() -> None:
     tested = [f"{path}::tests::" for path, code in modules() if "#[test]" in code]
     unused = [each for each in filters() if not any(each in path for path in tested)]
     assert not unused, f"no tests have these paths: {unused}"

@@ -1,4 +1,4 @@
-"""Presets: worked examples, what contradicts, and what a tokenizer remembers of them."""
+"""Presets: worked examples, contradictory options, and their facts in a tokenizer."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def test_a_name_is_the_class_with_its_defaults() -> None:
         assert one.training.preset == name
 
 
-def test_sentencepiece_by_hand() -> None:
+def test_sentencepiece_merges_computed_by_hand() -> None:
     tok = train(30, preset=SentencePiece(character_coverage=1.0))
-    # es and st stand 5 times: es, the smaller string, goes first; then est, 5 times; lo, ow and ▁l 3 times: lo.
+    # es and st occur 5 times: es, the smaller string, merges first; then est, 5 times; lo, ow and ▁l 3 times: lo.
     assert [tok.id_to_token(id) for id in range(6)] == ["<unk>", "<s>", "</s>", "es", "est", "lo"]
     assert tok.decode(tok.encode("lowest")) == "lowest"
     assert tok.roles == {"unk": "<unk>", "bos": "<s>", "eos": "</s>"}
 
 
-def test_what_a_tokenizer_remembers(tmp_path: Path) -> None:
+def test_training_facts_record_the_preset(tmp_path: Path) -> None:
     tok = train(preset=SentencePiece(split_digits=True, hard_vocab_limit=False))
     facts = tok.training
     assert facts is not None
@@ -53,7 +53,7 @@ def test_what_a_tokenizer_remembers(tmp_path: Path) -> None:
     assert train(300, preset="hf").training.preset_options is None  # type: ignore[union-attr]
 
 
-def test_counts_and_mappings() -> None:
+def test_counts_and_mappings_train_as_text() -> None:
     words = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     by_mapping = jeton.train(words, preset=SubwordNmt(symbols=6), progress=False)
     assert [(by_mapping.id_to_token(a), by_mapping.id_to_token(b)) for a, b, _ in by_mapping.merges] == [
@@ -71,7 +71,7 @@ def test_counts_that_are_not_split_at_the_special_tokens() -> None:
     for preset in (None, "hf", "minbpe"):
         options: Any = {"preset": preset, "pattern": "gpt2", "unk_token": "<unk>", "progress": False}
         assert len(jeton.train(split, 300, special_tokens=["<s>"], **options)) < 300
-        assert len(jeton.train(whole, 300, **options)) < 300  # the unknown token is not in text
+        assert len(jeton.train(whole, 300, **options)) < 300  # the unknown token does not occur in text
         with pytest.raises(jeton.ConfigError, match="not split at the special token '<s>'") as caught:
             jeton.train(whole, 300, special_tokens=["<s>"], **options)
         assert caught.value.option == "special_tokens"
@@ -114,7 +114,7 @@ def test_too_long_lines_and_reserved_characters_are_left_out() -> None:
         jeton.train(["x" * 11], 20, preset=preset, progress=False)
 
 
-def test_rules_of_ones_own() -> None:
+def test_custom_normalization_rules() -> None:
     preset = SentencePiece(
         normalization_rule_name="identity", normalization_rules={"Å": "aa", "x": ""}, hard_vocab_limit=False
     )
@@ -153,7 +153,7 @@ def test_rules_of_ones_own() -> None:
         ({"preset": Bert(min_frequency=0), "min_frequency": 4}, "min_frequency"),
     ],
 )
-def test_what_contradicts_is_refused(options: dict[str, Any], option: str) -> None:
+def test_contradictory_options_are_refused(options: dict[str, Any], option: str) -> None:
     with pytest.raises(jeton.ConfigError) as caught:
         train(**{"vocab_size": 300, **options})
     assert caught.value.option == option
@@ -183,7 +183,7 @@ def test_what_contradicts_is_refused(options: dict[str, Any], option: str) -> No
         ("subword-nmt", {"total_symbols": True}, "total_symbols"),
     ],
 )
-def test_options_that_cannot_be(name: str, options: dict[str, Any], option: str) -> None:
+def test_invalid_options_are_refused(name: str, options: dict[str, Any], option: str) -> None:
     with pytest.raises(jeton.ConfigError) as caught:
         make(name, options)
     assert caught.value.option == option
@@ -201,17 +201,17 @@ def test_options_that_cannot_be(name: str, options: dict[str, Any], option: str)
         {"byte_fallback": True, "user_defined_symbols": ["<0x41>"]},
     ],
 )
-def test_pieces_that_collide(options: dict[str, Any]) -> None:
+def test_colliding_pieces_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(jeton.ConfigError):
         train(300, preset=SentencePiece(**options))
 
 
 def test_a_token_that_comes_about_twice_is_an_error() -> None:
-    """`#` and `###` make `##`, which with `##a` would spell what the inside of a word has already."""
+    """`#` and `###` merge to `##`. With `##a` it would spell a token that exists already."""
     preset = Hf(pre_tokenizer=[{"type": "WhitespaceSplit"}], continuing_subword_prefix="##")
     with pytest.raises(jeton.TrainingError, match="comes about in two ways"):
         jeton.train(["###a ba ###a ba"] * 5, 60, preset=preset, progress=False)
 
 
-def test_minbpe() -> None:
+def test_minbpe_options_are_those_of_the_preset() -> None:
     assert train(270, preset=MinBpe("gpt4")) == train(270, preset="minbpe", pattern="gpt4")

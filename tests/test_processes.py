@@ -38,8 +38,8 @@ def test_threads_share_one_tokenizer(kind: str) -> None:
     assert all([ids.tolist() for ids in batch] == expected for batch in batches)
 
 
-def test_other_threads_run_meanwhile(tok: jeton.Tokenizer) -> None:
-    """The interpreter is released: a thread in Python goes on while another encodes."""
+def test_encoding_lets_other_threads_run(tok: jeton.Tokenizer) -> None:
+    """The GIL is released: a Python thread continues while another encodes."""
     text = CORPUS * 6_000
     ticks = 0
     done = threading.Event()
@@ -66,7 +66,7 @@ def test_other_threads_run_meanwhile(tok: jeton.Tokenizer) -> None:
 
 # ── the end of the interpreter ────────────────────────────────────────────────────────────────────────────────────
 
-# Daemon threads are in the middle of the call named when the interpreter is finalized.
+# Daemon threads are inside of the named call when the interpreter is finalized.
 UNTIL_THE_END = """
 import random, sys, threading, time
 import jeton
@@ -115,7 +115,7 @@ for _ in range(3):
 begun.wait()
 time.sleep(float(sys.argv[2]))
 """
-# Some runs crash where there is such a defect, not all: more runs by hand with JETON_EXIT_RUNS=50.
+# With such a defect only some runs crash; JETON_EXIT_RUNS=50 makes more runs.
 EXIT_RUNS = int(os.environ.get("JETON_EXIT_RUNS") or amount(2, default=1))
 
 
@@ -247,7 +247,7 @@ print("equal")
 @pytest.mark.slow(reason="other forks: test_processes_give_equal_ids, test_a_forked_child_trains_with_threads")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_fork_while_a_limit_of_memory_is_kept() -> None:
-    """A thread that keeps mapped lists within their limit holds a lock most of the time: no child may wait for it."""
+    """A thread that keeps mapped lists within their limit holds a lock most of the time; no child may wait for it."""
     run = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS_WHILE_A_LIMIT_IS_KEPT]
     done = subprocess.run(run, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
@@ -255,8 +255,8 @@ def test_a_fork_while_a_limit_of_memory_is_kept() -> None:
 
 # ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# Each says when its long work begins; `random` would take longer to make the text than the work takes. Arrays are asked
-# for once before: NumPy answers a Ctrl-C in its own import with an ImportError.
+# Each script prints when its long work begins; making the text by `random` would take longer than the work. Arrays are
+# used once before, because NumPy turns a Ctrl-C during its import into an ImportError.
 INTERRUPTED = {
     "counting": """
 doc = ("the old man %d told " * 400_000) % tuple(range(400_000))
@@ -352,4 +352,4 @@ def test_ctrl_c_stops_within_a_second(
     assert out.startswith("stopped"), (out, err)
     assert float(out.split()[1]) - sent < 1.0
     assert err == ""
-    assert list(tmp_path.iterdir()) == [], "nothing half-written is left"
+    assert list(tmp_path.iterdir()) == [], "no partial file is left"

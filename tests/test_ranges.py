@@ -69,7 +69,7 @@ def test_a_stream_of_lines_reads_no_more_than_it_needs() -> None:
     assert lines.read(10) == b""
 
 
-def test_lines_before(tmp_path: Path) -> None:
+def test_lines_before_a_range_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     data = b"one\ntwo\n\nfour"
     path.write_bytes(data)
@@ -79,7 +79,7 @@ def test_lines_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows_in_group", [1, 3, 100])
-def test_row_groups(rows_in_group: int, tmp_path: Path) -> None:
+def test_ranges_of_row_groups_join_to_the_file(rows_in_group: int, tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -76,7 +76,7 @@ def test_special_tokens_may_hold_the_private_mark() -> None:
         lambda: jeton.Tokenizer.from_merges({0: b"a"}, []).vocab["x"],  # type: ignore[index]
     ],
 )
-def test_odd_arguments_give_errors_of_ours(call: Any) -> None:
+def test_odd_arguments_are_jeton_errors(call: Any) -> None:
     with pytest.raises(jeton.JetonError):
         call()
 
@@ -88,7 +88,7 @@ def test_a_mapping_answers_for_any_key() -> None:
     assert tok.vocab.get(7) is None
 
 
-def test_many_threads_are_not_a_million_threads() -> None:
+def test_a_huge_number_of_threads_is_limited() -> None:
     tok = jeton.Tokenizer.from_merges({97: b"a"}, [])
     assert tok.encode_array("a" * (1 << 21), threads=2**65).shape == (1 << 21,)
 
@@ -110,7 +110,7 @@ def test_many_added_tokens_load_in_linear_time() -> None:
     assert time.perf_counter() - began < 3
 
 
-def test_one_huge_token_in_a_rank_file(tmp_path: Any) -> None:
+def test_a_huge_token_in_a_rank_file_loads_in_linear_time(tmp_path: Any) -> None:
     import base64
 
     lines = [base64.b64encode(bytes([i])) + b" %d\n" % i for i in range(256)]
@@ -131,7 +131,7 @@ def test_a_huge_id_takes_no_gigabytes() -> None:
 
 
 def test_the_fingerprint_of_what_was_just_trained() -> None:
-    """It once copied the training log, and the tokenizer with it."""
+    """The fingerprint once copied the training log, and with it the tokenizer."""
     tok = jeton.train(["a天 a天"], 300, special_tokens=["a"], progress=False)
     assert tok.fingerprint == jeton.Tokenizer.from_bytes(tok.to_bytes()).fingerprint
 
@@ -145,7 +145,7 @@ def test_explaining_a_long_pretoken_takes_linear_time_and_says_it_is_long() -> N
 
 
 def foreign(**changes: Any) -> bytes:
-    """A small file as HF writes it, changed at the top."""
+    """A small file as HF writes it, with changed top-level members."""
     file: dict[str, Any] = {
         "added_tokens": [],
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
@@ -167,7 +167,7 @@ def test_an_id_that_hf_would_not_give_is_refused() -> None:
     assert tok.special_tokens == {"<x>": 2}
 
 
-def test_our_own_facts_do_not_overrule_the_pipeline() -> None:
+def test_jetons_facts_in_a_file_do_not_override_its_pipeline() -> None:
     file = json.loads(jeton.train(["low lower"], 260, pattern="gpt2", progress=False).to_bytes())
     file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, file["pre_tokenizer"]]}
     with pytest.raises(jeton.FormatError, match="contradicts the pipeline"):
@@ -195,7 +195,7 @@ def test_threads_do_not_decide_whether_a_regex_ends() -> None:
     assert outcome(1) == outcome(2)
 
 
-def test_where_no_thread_can_start(tmp_path: Any) -> None:
+def test_encoding_works_where_no_thread_can_start(tmp_path: Any) -> None:
     import subprocess
     import sys
 
@@ -265,7 +265,7 @@ def test_the_best_of_many_words_take_no_gigabytes() -> None:
     tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
     ways = tok.nbest("aaa", 20)
     both = [(left + right, a + b) for left, a in ways for right, b in tok.nbest("ab", 20)]
-    both.sort(key=lambda way: -way[1])  # stable
+    both.sort(key=lambda way: -way[1])  # a stable sort
     for n in (1, 2, 5, 20):
         assert tok.nbest("aaa ab", n) == both[:n]
     began = time.perf_counter()
@@ -277,8 +277,8 @@ def test_the_best_of_many_words_take_no_gigabytes() -> None:
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.timeout(60)
-def test_giving_back_ends() -> None:
-    """A megabyte of dashes behind a mark: near the end the same tokens were given back and found again for ever."""
+def test_encoding_a_long_run_behind_a_mark_ends() -> None:
+    """A megabyte of dashes after a mark: near the end, the same tokens were once dropped and found again forever."""
     tok = jeton.load(os.path.join(os.environ["JETON_TEST_DATA"], "vocabs", "gpt-neox-20b.tokenizer.json"))
     for size in (100_000, 999_999):
         text = "!" + "-" * size

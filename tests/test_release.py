@@ -1,4 +1,4 @@
-"""Scripts of releases: what they find in wheels, distributions and advisories. The workflows run them."""
+"""Release scripts, run by the workflows: their findings in wheels, distributions and advisories."""
 
 from __future__ import annotations
 

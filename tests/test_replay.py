@@ -1,4 +1,4 @@
-"""`replay`: a training run as data, held against the log of the run, the encoder and the lessons."""
+"""`replay`: a training run as data, compared with the log of the run, the encoder and the lessons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DOCUMENTS = [CORPUS[: len(CORPUS) // 3], "aaaa aaa aaaaaaa", "low lower lowest",
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_the_run(way: str, rule: Any) -> None:
+def test_replayed_steps_equal_the_training_log(way: str, rule: Any) -> None:
     tok = jeton.train(DOCUMENTS, **WAYS[way], tie_break=rule, progress=False)
     run = jeton.replay(tok, DOCUMENTS, top=5)
     assert tok.training is not None
@@ -51,7 +51,7 @@ def test_it_is_the_run(way: str, rule: Any) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "one class"])
-def test_the_pair_is_what_counts_and_rule_say(way: str, rule: str) -> None:
+def test_the_chosen_pair_follows_from_counts_and_tie_rule(way: str, rule: str) -> None:
     tok = jeton.train(DOCUMENTS, **WAYS[way], tie_break=rule, progress=False)  # type: ignore[arg-type]
     run = jeton.replay(tok, DOCUMENTS, top=7)
     spelling = {id: Spelling(tok)(id) for id in tok.vocab}
@@ -64,7 +64,7 @@ def test_the_pair_is_what_counts_and_rule_say(way: str, rule: str) -> None:
         assert (step.left, step.right) == choose(counts, rule, spelling, size)
         assert step.pairs[0] == (step.left, step.right, counts[step.left, step.right])
         assert step.num_pairs == len(counts)
-        # and so on down the list, when the winner is out of the way
+        # also for the rest of the list, after removal of the winner
         for listed in step.pairs:
             assert listed[:2] == choose(counts, rule, spelling, size)
             assert counts.pop(listed[:2]) == listed.pair_count
@@ -82,7 +82,7 @@ def test_rules_of_merging_leave_pairs_out_of_the_list() -> None:
 
 
 @given(st.lists(st.text("ab c", min_size=1, max_size=30), min_size=1, max_size=4), st.sampled_from(RULES))
-def test_any_text_ends_as_it_is_encoded(texts: list[str], rule: Any) -> None:
+def test_replay_of_random_texts_ends_in_their_encoding(texts: list[str], rule: Any) -> None:
     tok = jeton.train(texts, 280, pattern="gpt2", tie_break=rule, progress=False)
     run = jeton.replay(tok, texts)
     assert [id for sequence in run.at(len(run.steps)) for id in sequence] == [
@@ -91,7 +91,7 @@ def test_any_text_ends_as_it_is_encoded(texts: list[str], rule: Any) -> None:
     assert all(step.pairs[0][:2] == (step.left, step.right) for step in run.steps)
 
 
-def test_counts_weigh() -> None:
+def test_word_counts_weigh_pairs() -> None:
     corpus = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     tok = jeton.train(corpus, 20, end_of_word="</w>", tie_break="first", progress=False)
     run = jeton.replay(tok, corpus)
@@ -131,7 +131,7 @@ def test_presets_are_replayed_on_the_counts_of_their_training(name: str) -> None
         assert (step.pair_count, step.corpus_tokens) == (logged.pair_count, logged.corpus_tokens)
         assert step.bytes_per_token == logged.bytes_per_token
         chosen = step.pairs[0][:2] == (step.left, step.right)
-        assert chosen or name == "sentencepiece", "which does not merge every pair"
+        assert chosen or name == "sentencepiece", "sentencepiece does not merge every pair"
     ends = run.at(len(run.steps))
     assert all(len(ids) <= len(sequence.ids) for ids, sequence in zip(ends, run.sequences, strict=True))
     if name != "hf, suffix":
@@ -142,7 +142,7 @@ def test_presets_are_replayed_on_the_counts_of_their_training(name: str) -> None
             jeton.replay(jeton.Tokenizer.from_bytes(tok.to_bytes()), counts)
 
 
-def test_every_step_can_be_seen_in_any_order() -> None:
+def test_steps_are_computed_in_any_order() -> None:
     tok = jeton.train(["abcababcaabc"], 260, pattern="none", tie_break="first", progress=False)
     run = jeton.replay(tok, ["abcababcaabc"])
     shown = [[tok.decode(sequence) for sequence in run.at(step)] for step in (4, 0, 2)]
@@ -154,7 +154,7 @@ def test_every_step_can_be_seen_in_any_order() -> None:
         run.at(5)
 
 
-def test_the_dictionary_holds_everything() -> None:
+def test_to_json_has_all_steps() -> None:
     tok = jeton.train(["天气 天气"], 258, pattern="none", tie_break="first", progress=False)
     data = jeton.replay(tok, ["天气 天气"], top=2).to_json()
     assert data["sequences"] == [
@@ -169,7 +169,7 @@ def test_the_dictionary_holds_everything() -> None:
     assert (data["tie_break"], data["corpus_bytes"], data["stopped"]) == ("first", 13, None)
 
 
-def test_special_tokens_cut_and_are_not_there() -> None:
+def test_special_tokens_split_the_corpus_and_are_left_out() -> None:
     tok = jeton.train(["ab<|end|>ab"], 258, pattern="none", special_tokens=["<|end|>"], progress=False)
     assert jeton.replay(tok, ["ab<|end|>ab"]).at(0) == [[97, 98], [97, 98]]
 
@@ -180,7 +180,7 @@ def test_a_file_is_a_corpus_too(tmp_path: Path) -> None:
     assert jeton.replay(tok, tmp_path).at(1) == [[256, 256]]
 
 
-def test_what_cannot_be_played_back_is_refused_by_name(data: Path) -> None:
+def test_unsupported_replays_are_refused_by_name(data: Path) -> None:
     tok = jeton.train(["abab"], 257, pattern="none", progress=False)
     with pytest.raises(jeton.ConfigError, match="10001 bytes are over the maximum of 10000"):
         jeton.replay(tok, ["a" * 10_001])

@@ -1,4 +1,4 @@
-"""Rules of merging, and superwords: the rule holds for every token, and what comes of it is the same everywhere."""
+"""Rules of merging, and superwords: a rule holds for every token, and results are equal in every format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def train(texts: Any, vocab_size: int, **options: Any) -> jeton.Tokenizer:
 
 
 def tokens(tok: jeton.Tokenizer) -> list[bytes]:
-    """What was merged."""
+    """The tokens that merges form."""
     return [tok.vocab[new] for *_, new in tok.merges]
 
 
@@ -37,7 +37,7 @@ def characters(token: bytes) -> str:
 
 
 def is_whole(token: bytes) -> bool:
-    """Characters only, or a part of one: plain Python's word against the engine's."""
+    """True for whole characters, or for a part of one character; in plain Python."""
     if len(token) < 4 and all(0x80 <= byte < 0xC0 for byte in token):
         return True
     rests = [b"", *(bytes([first]) + b"\x80" * n for first in (0x80, 0x90, 0xA0, 0xBF) for n in range(3))]
@@ -64,7 +64,7 @@ def test_a_rule_holds_for_every_token(rule: str, pattern: str) -> None:
     rules = jeton.Rules.of([rule])
     assert all(rules.holds(ruled))
     if pattern == "none":
-        assert not all(rules.holds(free))  # else the text would show nothing
+        assert not all(rules.holds(free))  # otherwise the text would test nothing
     assert all(map(is_whole, ruled))
     for token in ruled:
         text = characters(token)
@@ -79,7 +79,7 @@ def test_a_rule_holds_for_every_token(rule: str, pattern: str) -> None:
 
 
 @given(st.lists(st.binary(max_size=6), max_size=20))
-def test_whole_characters_as_plain_python_says(spellings: list[bytes]) -> None:
+def test_whole_characters_equal_plain_python(spellings: list[bytes]) -> None:
     assert jeton.Rules(whole_characters=True).holds(spellings) == [is_whole(spelling) for spelling in spellings]
 
 
@@ -101,7 +101,7 @@ def test_required_tokens_exist_and_are_found() -> None:
     for text in required:
         assert tok.tokenize(text).tokens == [text.encode()]
     kept = len(set(tokens(tok)) & set(tokens(plain)))
-    assert tokens(tok)[: kept - 10] == tokens(plain)[: kept - 10]  # what was learned stands before
+    assert tokens(tok)[: kept - 10] == tokens(plain)[: kept - 10]  # learned tokens come first
     assert tok.training is not None
     assert tok.training.log is not None
     assert tok.training.log[-1].pair_count == 0
@@ -130,7 +130,7 @@ def test_digits_from_the_right() -> None:
         ({"superwords": True, "trace": True}, "does not show two stages"),
     ],
 )
-def test_what_cannot_be(options: dict[str, Any], message: str) -> None:
+def test_contradictory_rules_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         train(["it's a test, it's two words"], 270, **options)
 
@@ -146,17 +146,17 @@ def test_what_cannot_be(options: dict[str, Any], message: str) -> None:
         {"blocked": ["a"], "required": ["a"]},
     ],
 )
-def test_rules_that_cannot_be_meant(options: dict[str, Any]) -> None:
+def test_invalid_rules_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(jeton.ConfigError):
         jeton.Rules(**options)
 
 
-def test_no_room_for_required_tokens() -> None:
+def test_a_size_too_small_for_required_tokens_is_refused() -> None:
     with pytest.raises(jeton.ConfigError, match="too small for the"):
         train(["ab"], 258, pattern="none", rules=jeton.Rules(required=["abcdefgh"]))
 
 
-def test_rules_stand_in_the_file(tmp_path: Path) -> None:
+def test_rules_are_saved_with_the_tokenizer(tmp_path: Path) -> None:
     rules = jeton.Rules(one_script=True, max_token_length=9, required=["zebra"])
     train([CORPUS], 400, rules=rules).save(tmp_path / "x.json")
     training = jeton.load(tmp_path / "x.json").training
@@ -167,7 +167,7 @@ def test_rules_stand_in_the_file(tmp_path: Path) -> None:
 # ── superwords ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_first_stage_is_plain_training_and_the_second_goes_on() -> None:
+def test_superwords_continue_plain_training() -> None:
     plain = train([CORPUS], 400)
     tok = train([CORPUS], 600, superwords=jeton.Superwords(from_size=400, max_words=3))
     assert tok.merges[: len(plain.merges)] == plain.merges[:]
@@ -183,8 +183,8 @@ def test_the_first_stage_is_plain_training_and_the_second_goes_on() -> None:
     assert tok.training.log[-1].corpus_tokens == tok.count(CORPUS)
 
 
-def test_superwords_as_plain_python_learns_them() -> None:
-    """The second stage, recounted at every merge."""
+def test_superwords_equal_plain_python() -> None:
+    """The second stage counts all pairs anew at every merge."""
     from jeton.definition import Pattern
 
     text = CORPUS[:3000]
@@ -251,6 +251,6 @@ def test_rare_lines_are_not_left_out_of_the_second_stage() -> None:
 @pytest.mark.parametrize(
     "options", [{"from_size": 1.5}, {"from_size": float("nan")}, {"from_size": -1}, {"max_words": 0}, {"pattern": "("}]
 )
-def test_superwords_that_cannot_be_meant(options: dict[str, Any]) -> None:
+def test_invalid_superwords_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(jeton.ConfigError):
         jeton.Superwords(**options)

@@ -53,7 +53,7 @@ def test_every_test_of_formats_oracles_and_hostile_files_has_a_default_case(
 
 
 def test_every_value_in_a_grid_has_a_default_case(functions: dict[str, list[pytest.Item]]) -> None:
-    """Values that several cases share: each source and each target of a conversion, for example."""
+    """Applies to values shared by several cases, such as each source and each target of a conversion."""
     for name, items in functions.items():
         parameters = [getattr(item, "callspec", None) for item in items]
         if any(spec is None or len(spec.params) < 2 for spec in parameters) or not any(map(is_default, items)):
@@ -68,13 +68,13 @@ def _values(spec: Any) -> set[tuple[str, str]]:
     return {(name, repr(value)) for name, value in spec.params.items()}
 
 
-def test_a_slow_test_says_what_the_default_selection_has_of_it(functions: dict[str, list[pytest.Item]]) -> None:
+def test_every_slow_test_has_a_reason(functions: dict[str, list[pytest.Item]]) -> None:
     marks = [(name, item.get_closest_marker("slow")) for name, items in functions.items() for item in items]
     assert [name for name, mark in marks if mark and not mark.kwargs.get("reason")] == []
 
 
-def test_a_named_test_runs_though_it_is_slow(tmp_path: Path) -> None:
-    file, test = "tests/parity/test_training_parity.py", "test_hf_20_mb"
+def test_a_slow_test_named_on_the_command_line_runs(tmp_path: Path) -> None:
+    file, test = "tests/parity/test_training_parity.py", "test_20_mb_give_equal_merges_in_hf"
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run([*command, f"{file}::{test}"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert test in done.stdout, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Signal handlers that use an object during a long call of it: none waits for a lock that the call holds.
+"""Signal handlers that use an object during a long call on it never wait for a lock that the call holds.
 
 The tests run in processes of their own, which hang where there is such a defect. `tools/signal_handlers.py` has long
 calls of all objects, and handlers that call all methods.
@@ -107,7 +107,7 @@ print(repr(growing), growing.append("c"))
 
 
 def test_a_finalizer_that_uses_the_stream_whose_call_fails() -> None:
-    """The exception is a new object, for which the garbage collector may run."""
+    """Creating the exception may run the garbage collector."""
     code = """
 import gc
 stream = jeton.Tokenizer.from_merges({0x61: b"a", 0xFF: b"\\xff"}, []).stream(invalid_utf8="strict")

@@ -1,4 +1,4 @@
-"""The documentation site: what its generator writes, and what its checks find. `.ci/run` builds all of it."""
+"""The documentation site: output of its generator, and findings of its checks. `.ci/run` builds the whole site."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_public_module_without_a_title_is_an_error(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow(reason="`.ci/run` builds the site; reading all sources takes seconds")
-def test_signatures_and_docstrings() -> None:
+def test_api_pages_have_signatures_and_docstrings() -> None:
     pytest.importorskip("griffe", reason="needs the extra docs")
     from site_pages.api import Reference
 

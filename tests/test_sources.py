@@ -57,7 +57,7 @@ def parquet(path: Path, **columns: Any) -> Path:
 
 
 class TestParquet:
-    def test_one_document_per_row_in_order(self, tmp_path: Path) -> None:
+    def test_each_row_is_a_document_in_order(self, tmp_path: Path) -> None:
         path = parquet(tmp_path / "rows.parquet", id=list(range(5000)), text=TEXTS)
         corpus = open_corpus(path)
         assert texts(corpus) == TEXTS
@@ -72,7 +72,7 @@ class TestParquet:
         column = pa.array(TEXTS[:100]).cast(kind)
         assert texts(open_corpus(parquet(tmp_path / "rows.parquet", body=column), field="body")) == TEXTS[:100]
 
-    def test_compressed_once_more(self, tmp_path: Path) -> None:
+    def test_a_compressed_parquet_file_is_read(self, tmp_path: Path) -> None:
         path = parquet(tmp_path / "rows.parquet", text=TEXTS)
         packed = tmp_path / "rows.parquet.gz"
         packed.write_bytes(gzip.compress(path.read_bytes()))
@@ -86,12 +86,12 @@ class TestParquet:
             ({"text": ["x", None]}, r"rows\.parquet:2: the field 'text' is a null"),
         ],
     )
-    def test_what_is_wrong_is_named(self, tmp_path: Path, columns: dict[str, Any], message: str) -> None:
+    def test_wrong_columns_are_named(self, tmp_path: Path, columns: dict[str, Any], message: str) -> None:
         path = parquet(tmp_path / "rows.parquet", **columns)
         with pytest.raises(FormatError, match=message):
             list(open_corpus(path))
 
-    def test_damaged_files(self, tmp_path: Path) -> None:
+    def test_damaged_files_are_errors(self, tmp_path: Path) -> None:
         whole = parquet(tmp_path / "whole.parquet", text=TEXTS).read_bytes()
         path = tmp_path / "rows.parquet"
         damaged = bytearray(whole)
@@ -154,7 +154,7 @@ class TestUrls:
         ]  # fmt: skip
         assert corpus.total_bytes == corpus.bytes_read
         assert texts(open_corpus("memory://corpus/a*")) == ["z", "x"]
-        assert texts(open_corpus(["memory://corpus/b.txt"])) == ["memory://corpus/b.txt"]  # a str in a list is a text
+        assert texts(open_corpus(["memory://corpus/b.txt"])) == ["memory://corpus/b.txt"]  # a str in a list is text
         assert texts(open_corpus([Source("memory://corpus/b.txt")])) == ["b"]
 
     def test_wildcards_do_not_match_hidden_files(self, memory: Any) -> None:
@@ -167,14 +167,14 @@ class TestUrls:
         assert texts(open_corpus("memory://corpus/*.txt")) == ["b"]
         assert texts(open_corpus("memory://corpus/.*.txt")) == ["no"]
 
-    def test_rows_and_parquet(self, memory: Any, tmp_path: Path) -> None:
+    def test_rows_and_parquet_are_read_from_urls(self, memory: Any, tmp_path: Path) -> None:
         memory.pipe("/rows/a.jsonl", b'{"text": "one"}\n{"text": "two"}')
         memory.pipe("/rows/b.parquet", parquet(tmp_path / "b.parquet", text=["three"]).read_bytes())
         assert in_batches(open_corpus("memory://rows"))[1:] == [
             ("two", "memory:///rows/a.jsonl:2"), ("three", "memory:///rows/b.parquet:1"),
         ]  # fmt: skip
 
-    def test_what_is_not_there(self, memory: Any) -> None:
+    def test_missing_files_and_unknown_protocols_are_errors(self, memory: Any) -> None:
         for url in ("memory://nowhere", "memory://corpus/*.md"):
             with pytest.raises(FileNotFoundError):
                 open_corpus(url)
@@ -215,7 +215,7 @@ class TestRows:
             texts(open_corpus(dataset))
         assert texts(open_corpus(datasets.Dataset.from_dict({"text": TEXTS[:9]}))) == TEXTS[:9]
 
-    def test_datasets(self, tmp_path: Path) -> None:
+    def test_datasets_are_read_by_row(self, tmp_path: Path) -> None:
         datasets = pytest.importorskip("datasets")
         columns = {"id": list(range(5000)), "text": TEXTS}
         dataset = datasets.Dataset.from_dict(columns)
@@ -239,7 +239,7 @@ class TestRows:
         ),
         st.booleans(),
     )
-    def test_the_core_reads_a_row_as_python_does_or_leaves_it(self, rows: list[Any], ascii: bool) -> None:
+    def test_the_core_reads_rows_as_python_does_or_declines(self, rows: list[Any], ascii: bool) -> None:
         lines = b"".join(json.dumps(row, ensure_ascii=ascii).encode("utf-8", "surrogatepass") + b"\n" for row in rows)
         column, unread = TextColumn.from_json_rows(lines, "text")
         for index, (row, text) in enumerate(zip(rows, column.to_list(), strict=True)):
@@ -288,7 +288,7 @@ class TestWeights:
                         expected[pretoken] = expected.get(pretoken, 0) + weighed
             assert jeton.count_pretokens(sources, pattern="gpt2").items() == list(expected.items())
 
-    def test_an_integer_weight_is_the_documents_so_many_times(self) -> None:
+    def test_an_integer_weight_equals_repeated_documents(self) -> None:
         weighted = jeton.train([Source(self.EN, 3), Source(self.ZH)], 262, pattern="gpt2", progress=False)
         repeated = jeton.train(self.EN * 3 + self.ZH, 262, pattern="gpt2", progress=False)
         assert weighted.merges == repeated.merges
@@ -342,7 +342,7 @@ class TestWeights:
         assert (counts.dropped.distinct, counts.dropped.occurrences) == (1, 2)
 
     @pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), True, "2"])
-    def test_what_is_no_weight(self, weight: Any) -> None:
+    def test_an_invalid_weight_is_refused(self, weight: Any) -> None:
         with pytest.raises(ConfigError, match=r"weight=.* is not a positive number"):
             Source("x", weight)
 
@@ -359,7 +359,7 @@ class TestSamples:
     def sample(self, corpus: Any, num_bytes: int = 100_000, seed: int = 0, **options: Any) -> list[str]:
         return texts(open_corpus(corpus, sample_bytes=num_bytes, seed=seed, **options))
 
-    def test_whole_documents_in_order_up_to_the_size_from_all_over(self) -> None:
+    def test_a_sample_has_whole_documents_in_order_from_the_whole_corpus(self) -> None:
         chosen = self.sample(self.DOCUMENTS)
         positions = [self.DOCUMENTS.index(text) for text in chosen]
         assert positions == sorted(positions)
@@ -368,7 +368,7 @@ class TestSamples:
         quarters = [sum(1 for p in positions if p * 4 // 3000 == q) / len(positions) for q in range(4)]
         assert all(0.15 < share < 0.35 for share in quarters)
 
-    def test_the_same_documents_for_any_grouping_and_from_a_stream(self, tmp_path: Path) -> None:
+    def test_a_sample_does_not_depend_on_grouping_or_streaming(self, tmp_path: Path) -> None:
         expected = self.sample(self.DOCUMENTS)
         for cut in (1, 700, 2999):
             folder = tmp_path / str(cut)
@@ -381,26 +381,26 @@ class TestSamples:
         assert self.sample(iter(self.DOCUMENTS)) == expected
         assert self.sample(io.BytesIO("\n".join(self.DOCUMENTS).encode()), documents="line") == expected
 
-    def test_a_larger_sample_holds_the_smaller_and_seeds_differ(self) -> None:
+    def test_a_larger_sample_contains_the_smaller_one(self) -> None:
         small, large = self.sample(self.DOCUMENTS, 50_000), self.sample(self.DOCUMENTS, 200_000)
         assert set(small) < set(large)
         assert self.sample(self.DOCUMENTS, 10**9) == list(self.DOCUMENTS) == self.sample(iter(self.DOCUMENTS), 10**9)
         other = self.sample(self.DOCUMENTS, 50_000, seed=1)
         assert len(set(small) & set(other)) < len(small) / 4
 
-    def test_it_is_recorded(self) -> None:
+    def test_the_sample_is_recorded_in_the_training_facts(self) -> None:
         tok = jeton.train(jeton.Corpus(self.DOCUMENTS, sample_bytes=20_000, seed=7), 300, progress=False)
         assert tok.training is not None
         assert (tok.training.sample_bytes, tok.training.seed) == (20_000, 7)
         assert 20_000 <= tok.training.corpus_bytes < 22_000
 
     @pytest.mark.parametrize("options", [{"sample_bytes": 0}, {"sample_bytes": 1.5}, {"sample_bytes": 1, "seed": -1}])
-    def test_options_that_cannot_be(self, options: dict[str, Any]) -> None:
+    def test_invalid_options_are_refused(self, options: dict[str, Any]) -> None:
         with pytest.raises(ConfigError, match="integer"):
             open_corpus(["a"], **options)
 
     @given(st.lists(st.integers(0, 40), max_size=60), st.integers(1, 800), st.integers(0, (1 << 64) - 1))
-    def test_it_is_what_plain_python_takes(self, sizes: list[int], num_bytes: int, seed: int) -> None:
+    def test_a_sample_equals_that_of_plain_python(self, sizes: list[int], num_bytes: int, seed: int) -> None:
         documents = [chr(65 + i % 26) * size for i, size in enumerate(sizes)]
         bins = [splitmix(index + 1, splitmix(1, seed)) >> 44 for index in range(len(documents))]
         taken: set[int] = set()
@@ -414,7 +414,7 @@ class TestSamples:
 
 
 def splitmix(steps: int, state: int) -> int:
-    """The output of SplitMix64 after so many steps from a state, as its authors publish it."""
+    """The output of SplitMix64 after a number of steps from a state, as published by its authors."""
     mask = (1 << 64) - 1
     z = (state + steps * 0x9E3779B97F4A7C15) & mask
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
@@ -425,7 +425,7 @@ def splitmix(steps: int, state: int) -> int:
 class TestSkipped:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        """Sound records, and broken ones of every kind."""
+        """Valid records, and broken ones of every kind."""
         jsonl(
             tmp_path / "a.jsonl",
             {"text": "one"}, b'{"text": "cut', {"body": "x"}, {"text": 3}, b'{"text": "\\ud800"}', b'{"text": "\xff"}',
@@ -438,13 +438,13 @@ class TestSkipped:
         (tmp_path / "e.txt").write_text("last")
         return tmp_path
 
-    def test_each_is_counted_by_kind_with_its_first_places(self, folder: Path) -> None:
+    def test_skipped_records_are_counted_by_kind_with_first_places(self, folder: Path) -> None:
         corpus = open_corpus(folder, errors="skip")
         found = texts(corpus)
         assert found[:3] == ["one", "two", "three"]
         assert found[-1] == "last"
         assert found[3:-1] == [str(i) for i in range(len(found) - 4)]
-        assert len(found) > 40_000  # the rows before the place where the file ends
+        assert len(found) > 40_000  # the rows before the truncation
         skipped = {kind: (s.count, [Path(place).name for place in s.places]) for kind, s in corpus.skipped.items()}
         assert skipped == {
             "not a JSON row": (2, ["a.jsonl:2", "a.jsonl:9"]),
@@ -459,7 +459,7 @@ class TestSkipped:
         assert [text for text, _ in in_batches(corpus)] == found
         assert corpus.num_skipped == 10
 
-    def test_it_is_reported_once_and_recorded(
+    def test_skipped_records_are_reported_once_and_recorded(
         self, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         tok = jeton.train(jeton.Corpus(folder, errors="skip"), 300, progress=False)
@@ -475,12 +475,12 @@ class TestSkipped:
         counts.save(tmp_path / "counts.jtc")
         assert jeton.Counts.load(tmp_path / "counts.jtc") == counts
 
-    def test_documents_in_memory(self) -> None:
+    def test_invalid_documents_in_memory_are_skipped(self) -> None:
         corpus = open_corpus(["a", b"\xff", "x\udc80", {"b": 1}, "c"], errors="skip")
         assert [document.source for document in corpus] == ["corpus[0]", "corpus[4]"]
         assert corpus.num_skipped == 3
 
-    def test_lines(self) -> None:
+    def test_invalid_lines_are_skipped(self) -> None:
         corpus = open_corpus(io.BytesIO(b"a\r\n\xff\nb\n"), documents="line", errors="skip")
         assert [(d.data, d.source) for d in corpus] == [(b"a", "stream:1"), (b"b", "stream:3")]
 
@@ -499,7 +499,7 @@ class TestSkipped:
 
 
 class TestBatches:
-    def test_batches_hold_what_documents_hold(self, tmp_path: Path) -> None:
+    def test_batches_contain_the_documents(self, tmp_path: Path) -> None:
         paths = [jsonl(tmp_path / "a.jsonl", *ROWS), tmp_path / "b.txt", parquet(tmp_path / "c.parquet", text=TEXTS)]
         paths[1].write_text("text" * 50_000)
         corpus = open_corpus(tmp_path)
@@ -520,7 +520,7 @@ class TestBatches:
             list(open_corpus([path, jsonl(tmp_path / "x.txt", b"\xff")]).batches())
         assert threading.active_count() == before
 
-    def test_ctrl_c_ends_it_while_a_pipe_gives_nothing(self, tmp_path: Path) -> None:
+    def test_ctrl_c_ends_reading_from_an_idle_pipe(self, tmp_path: Path) -> None:
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         code = f"import jeton; print('ready', flush=True); jeton.count_pretokens({str(pipe)!r})"
@@ -535,9 +535,9 @@ class TestBatches:
             began = time.perf_counter()
             _, err = process.communicate(timeout=30)
         assert b"KeyboardInterrupt" in err
-        assert time.perf_counter() - began < 5  # a second on a machine that does nothing else
+        assert time.perf_counter() - began < 5  # a second on an idle machine
 
-    def test_little_is_read_ahead(self, tmp_path: Path) -> None:
+    def test_read_ahead_is_bounded(self, tmp_path: Path) -> None:
         for i in range(20):
             (tmp_path / f"{i}.txt").write_bytes(b"x" * 1_000_000)
         corpus = open_corpus(tmp_path)
@@ -563,7 +563,7 @@ def test_large_documents_of_bytes_are_not_read_far_ahead() -> None:
     assert drawn < 120
 
 
-def test_what_is_chosen_of_a_sample_fills_batches() -> None:
+def test_sampled_lines_fill_batches() -> None:
     lines = "\n".join("a line of some length " * 4 for _ in range(20_000)).encode()
     corpus = open_corpus(io.BytesIO(lines), documents="line", sample_bytes=100_000)
     assert max(len(batch.texts) for batch in corpus.batches()) > 500
@@ -599,7 +599,7 @@ def test_threads_are_given_once() -> None:
 
 
 class TestSmallFiles:
-    """Small files are read in groups, with the results of reading them one by one."""
+    """Small files are read in groups; results equal reading them one by one."""
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:

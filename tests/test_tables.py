@@ -1,4 +1,4 @@
-"""The tables of the fast way are made when texts are long enough, and memory has a bound: ids know of neither."""
+"""Tables of the fast path are built for long enough texts, and caches are bounded: neither changes ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import jeton
 
 from .selection import rest_is_slow
 
-# Short texts, so many that the tables come somewhere on the way; then the same again, with what is remembered.
+# So many short texts that tables are built in between; then the same texts again, from the cache.
 PROGRAM = """
 import hashlib, random, jeton
 words = random.Random(5)
@@ -54,7 +54,7 @@ def _run(folder: Path, settings: dict[str, str]) -> str:
     )
     assert done.returncode == 0, done.stderr
     is_enough, digest = done.stdout.split()
-    assert is_enough == "True", "the texts have to be long enough for tables"
+    assert is_enough == "True", "the texts must be long enough for tables"
     return digest
 
 
@@ -87,7 +87,7 @@ def test_arrays_are_the_callers_own() -> None:
     assert second.tolist() == tok.encode("the old man")
     view = second[2:]
     del second
-    assert view.tolist() == tok.encode("the old man")[2:]  # what it looks at lives on
+    assert view.tolist() == tok.encode("the old man")[2:]  # the array keeps its memory alive
 
 
 def test_no_ids_are_an_empty_array() -> None:

@@ -27,7 +27,7 @@ def columns() -> dict[str, TextColumn]:
 
 
 @pytest.mark.parametrize("kind", ["objects", "arrow", "borrowed", "lines"])
-def test_documents(kind: str) -> None:
+def test_columns_of_each_kind_hold_documents(kind: str) -> None:
     column = columns()[kind]
     assert (len(column), column.num_bytes) == (4, sum(map(len, TEXTS)))
     assert column.to_list() == TEXTS
@@ -40,7 +40,7 @@ def test_documents(kind: str) -> None:
         column.take([4])
 
 
-def test_documents_are_utf8() -> None:
+def test_documents_that_are_not_utf8_are_refused() -> None:
     with pytest.raises(ValueError, match=r"texts\[1\] is not UTF-8"):
         TextColumn([b"a", b"\xff"])
     with pytest.raises(ValueError, match="not UTF-8"):
@@ -64,7 +64,7 @@ def test_borrowed_memory_lives_as_long_as_the_column() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "é", "\r", "\n", "\r\n", ""])))
-def test_lines(pieces: list[str]) -> None:
+def test_lines_equal_those_of_plain_python(pieces: list[str]) -> None:
     block = "".join(pieces).encode()
     lines = block.split(b"\n")
     if block.endswith(b"\n") or not block:

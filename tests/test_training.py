@@ -1,4 +1,4 @@
-"""corpus → counts → tokenizer: worked examples, options, and one result whatever the road."""
+"""corpus → counts → tokenizer: worked examples, options, and equal results by every path."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def train(*args: Any, **options: Any) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_worked_examples(case: dict[str, Any]) -> None:
+def test_worked_examples_give_the_recorded_merges(case: dict[str, Any]) -> None:
     options = {key: case[key] for key in ("tie_break", "min_frequency")}
     if case["level"] == "byte":
         tok = train([case["text"]], 256 + case["num_merges"], pattern="none", **options)
@@ -74,7 +74,7 @@ def test_words_by_default_are_white_space_words() -> None:
 
 
 def documents(seed: int = 1, size: int = 60_000) -> list[str]:
-    """Seven documents in many scripts, long enough together that two threads share them."""
+    """Seven documents in many scripts, together long enough for two threads."""
     rng = random.Random(seed)
     words = [*CORPUS.split(), "\n\n", "  ", "<|endoftext|>", "今天的天气很好", "x" * 30]
     return [" ".join(rng.choices(words, k=size // 6)) for _ in range(7)]
@@ -92,7 +92,7 @@ def documents(seed: int = 1, size: int = 60_000) -> list[str]:
     ],
     ids=lambda options: ", ".join(map(str, options.values())),
 )
-def test_the_same_documents_give_the_same_bytes(options: dict[str, Any], tmp_path: Path) -> None:
+def test_equal_documents_from_any_source_give_equal_bytes(options: dict[str, Any], tmp_path: Path) -> None:
     docs = documents()
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(json.dumps({"text": doc}) + "\n" for doc in docs), "utf-8")
@@ -144,7 +144,7 @@ LONG = {
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4", "cl100k", "o200k", r"(?<=a|^)b+|\s+|(?<!\w)\w", r"\w{1,7}|\W"])
 @pytest.mark.parametrize("name", LONG)
-def test_one_long_document_cut_for_threads_gives_the_counts_of_one(name: str, pattern: str) -> None:
+def test_counts_of_a_long_document_do_not_depend_on_threads(name: str, pattern: str) -> None:
     text = LONG[name]
     assert len(text.encode()) > 1 << 19
     options: dict[str, Any] = {"pattern": pattern, "special_tokens": ["<|endoftext|>"], "progress": False}
@@ -178,7 +178,7 @@ def test_no_pair_across_documents_or_pretokens() -> None:
     assert train(["a b a b"], 300, pattern=" |a|b").merges == ()
 
 
-def test_lines_as_documents(tmp_path: Path) -> None:
+def test_pairs_do_not_cross_lines_that_are_documents(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("ab\nab\nb\n")
     whole = train(path, 300, pattern="none")
@@ -227,7 +227,7 @@ def test_a_count_that_passes_64_bits_is_refused() -> None:
 
 
 def test_symbols_that_pass_63_bits_are_refused() -> None:
-    """Never a count that wraps around: four times 2⁶² symbols is the first that does not fit."""
+    """A count never wraps around: four times 2⁶² symbols is the first that does not fit."""
     with pytest.raises(jeton.TrainingError, match=r"2\^63"):
         train({"aaaa": 2**62}, 258, pattern="none")
     assert train({"aaaa": 2**60, "bc": 2**60}, 258, pattern="none").merges[0] == (97, 97, 256)
@@ -239,12 +239,12 @@ def test_a_corpus_without_text(corpus: Any) -> None:
         train(corpus, 300, special_tokens=["<|end|>"])
 
 
-def test_white_space_alone_is_no_word() -> None:
+def test_a_corpus_of_white_space_is_refused() -> None:
     with pytest.raises(jeton.TrainingError):
         train(["  \n "], 300, end_of_word="</w>")
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="list"):
         train("just some text", 300)
     with pytest.raises(FileNotFoundError):
@@ -293,14 +293,14 @@ def test_invalid_utf8_is_named_with_file_and_byte(tmp_path: Path, caplog: pytest
     ],
     ids=str,
 )
-def test_options_that_cannot_work(options: dict[str, Any], option: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], option: str) -> None:
     with pytest.raises(jeton.ConfigError) as caught:
         train(["some text"], **{"vocab_size": 600, **options})
     assert caught.value.option == option
     assert isinstance(caught.value, ValueError)
 
 
-def test_integers_of_numpy() -> None:
+def test_integers_of_numpy_are_accepted() -> None:
     tok = train(["low lower"], np.int64(258), min_frequency=np.uint8(1))
     assert tok.training == train(["low lower"], 258).training
     assert jeton.Tokenizer.from_bytes(tok.to_bytes()).training == tok.training
@@ -321,7 +321,7 @@ def test_characters_are_numbered_by_count_then_first_appearance() -> None:
     assert [content.decode() for content in tok.vocab.values()] == [*list("天今气好，晴"), "今天", "今天天", "今天天气"]
 
 
-def test_stopping_early_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_early_stop_is_recorded_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "jeton"):
         tok = train(["abab"], 300, pattern="none", special_tokens=["<a>"])
     assert len(tok) == 256 + 2 + 1
@@ -363,7 +363,7 @@ def test_special_tokens_take_the_last_ids_in_the_order_given() -> None:
     assert listed.special_tokens == {"<z>": 303, "<unk>": 304}
 
 
-def test_presets() -> None:
+def test_presets_set_options_that_arguments_override() -> None:
     assert {"hf", "minbpe"} <= set(PRESETS)
     text = ["the old man's 12345 tale " * 3]
     minbpe = train(text, 280, preset="minbpe")
@@ -373,10 +373,10 @@ def test_presets() -> None:
     assert hf.special_tokens == {"<s>": 0, "</s>": 1}
     assert hf.definition.pattern.text == "gpt2"
     assert hf.vocab[2] == b"!", "the byte alphabet by code point"
-    assert train(text, 280, preset="hf", tie_break="first").training != hf.training, "what is given wins"
+    assert train(text, 280, preset="hf", tie_break="first").training != hf.training, "explicit options win"
 
 
-def test_every_kind_says_how_it_was_trained() -> None:
+def test_every_kind_records_its_training() -> None:
     for kind, options in KINDS.items():
         tok = train([CORPUS, CORPUS], special_tokens=SPECIAL, **options)
         facts = tok.training
@@ -422,7 +422,7 @@ def test_the_log_tells_every_merge(tmp_path: Path) -> None:
     ]
     assert len(rows) == len(log)
     assert rows[0][:6] == ["0", "256", "97", "98", "'a'+'b'", "'ab'"]
-    assert pickle.loads(pickle.dumps(tok)).training.log is None, "known only to the process that trained"
+    assert pickle.loads(pickle.dumps(tok)).training.log is None, "the log is not saved"
 
 
 def _merge(ids: list[int], left: int, right: int, new: int) -> list[int]:
@@ -434,7 +434,7 @@ def _merge(ids: list[int], left: int, right: int, new: int) -> list[int]:
     return out
 
 
-def test_bytes_per_token_is_what_measuring_finds() -> None:
+def test_logged_bytes_per_token_equal_those_of_measure() -> None:
     tok = train([CORPUS], 500, pattern="o200k")
     assert tok.training is not None
     assert tok.training.log is not None
@@ -442,7 +442,7 @@ def test_bytes_per_token_is_what_measuring_finds() -> None:
     assert len(tok.encode(CORPUS)) == tok.training.log[-1].corpus_tokens
 
 
-def test_progress_events_tell_both_phases() -> None:
+def test_progress_events_cover_both_phases() -> None:
     events: list[jeton.ProgressEvent] = []
     jeton.train([CORPUS], 400, progress=events.append)
     phases = list(dict.fromkeys(event.stage for event in events))
@@ -453,7 +453,7 @@ def test_progress_events_tell_both_phases() -> None:
         assert events[-1].done == events[-1].total
 
 
-def test_an_error_in_the_progress_callback_comes_out() -> None:
+def test_an_error_in_the_progress_callback_propagates() -> None:
     def fail(event: jeton.ProgressEvent) -> None:
         if event.stage == "merge":
             raise LookupError("mine")

@@ -1,4 +1,4 @@
-"""Unigram under a memory limit, and interrupted: the pieces and scores are those of one run in memory."""
+"""Unigram training under a memory limit, or with interruptions, gives the pieces and scores of one run in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .selection import amount, rest_is_slow
 
 
 def lines(num: int) -> list[str]:
-    """Lines of words of random syllables, most of which are distinct."""
+    """Lines of words of random syllables; most words are distinct."""
     rng = random.Random(11)
     syllables = [rng.choice("bdgkmnrst") + rng.choice("aeioué") + rng.choice(["", "n", "st"]) for _ in range(60)]
     syllables += ["今天", "天气", "かな", "12", "语言"]
@@ -71,7 +71,7 @@ def test_a_memory_limit_changes_nothing(
 ) -> None:
     tok = train(corpus, memory_limit=limit, threads=threads, spill_folder=tmp_path / "here")
     assert vocabulary(tok) == plain  # scores to the last bit
-    assert not any((tmp_path / "here").glob("*")), "nothing is left behind"
+    assert not any((tmp_path / "here").glob("*")), "no file is left behind"
 
 
 def test_a_memory_limit_changes_nothing_with_the_preset(corpus: Path) -> None:
@@ -81,9 +81,9 @@ def test_a_memory_limit_changes_nothing_with_the_preset(corpus: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is resident is known on Linux")
 def test_learning_keeps_to_the_limit(tmp_path: Path) -> None:
-    """The most that training ever had in memory, in a process of its own, beyond what was there before.
+    """The peak of resident memory of training, in a separate process, beyond the memory before it.
 
-    Modules and batches of documents are in this, too, so a small limit is exceeded.
+    It includes modules and batches of documents, so a small limit is exceeded.
     """
     path = tmp_path / "lines.txt"
     path.write_text("\n".join(lines(amount(40_000, default=15_000))), "utf-8")
@@ -110,7 +110,7 @@ def test_learning_keeps_to_the_limit(tmp_path: Path) -> None:
 def test_training_resumes_after_any_step(
     corpus: Path, plain: list[tuple[str, float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupted after one more step each time; some saves are interrupted, too."""
+    """Each run is interrupted after one more step; some saves are interrupted, too."""
     monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     real, saves = checkpoint.write_atomically, 0
 
@@ -134,7 +134,7 @@ def test_training_resumes_after_any_step(
             break
     assert stopped >= 3
     assert vocabulary(resumed) == plain
-    assert vocabulary(train(corpus, checkpoint=tmp_path)) == plain, "and once more, from the end"
+    assert vocabulary(train(corpus, checkpoint=tmp_path)) == plain, "a repetition continues at the end"
 
 
 def test_another_size_learns_from_the_start(
@@ -145,7 +145,7 @@ def test_another_size_learns_from_the_start(
     assert vocabulary(train(corpus, checkpoint=tmp_path)) == plain
 
 
-def test_pieces_of_something_else_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     train(lines(300), 300, checkpoint=tmp_path)
     with pytest.raises(ConfigError, match=r"was made with|were learned with"):
@@ -158,14 +158,14 @@ def test_pieces_of_something_else_are_refused_by_name(tmp_path: Path, monkeypatc
             train(lines(300), 300, checkpoint=tmp_path)
 
 
-def test_pieces_that_no_training_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file with the right checksum and wrong pieces: an error, or a vocabulary, never a panic."""
+def test_invalid_pieces_in_a_checkpoint_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file with a valid checksum and invalid pieces gives an error or a vocabulary, never a panic."""
     monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     train(lines(200), 300, checkpoint=tmp_path)
     path = tmp_path / checkpoint.PIECES_FILE_NAME
     first, _, pieces = path.read_bytes().partition(b"\n")
-    rng = random.Random(3)
-    for _ in range(amount(200, default=40)):
+    rng, number, refused = random.Random(3), amount(200, default=40), 0
+    for _ in range(number):
         wrong = bytearray(pieces)
         for _ in range(rng.randrange(1, 4)):
             wrong[rng.randrange(48)] = rng.randrange(256)
@@ -174,7 +174,8 @@ def test_pieces_that_no_training_made(tmp_path: Path, monkeypatch: pytest.Monkey
         try:
             train(lines(200), 300, checkpoint=tmp_path)
         except (FormatError, jeton.TrainingError):
-            continue
+            refused += 1
+    assert refused > number / 2
 
 
 def learner(corpus: Path, folder: Path) -> subprocess.Popen[bytes]:
@@ -192,7 +193,7 @@ def learner(corpus: Path, folder: Path) -> subprocess.Popen[bytes]:
 def stopped_again_and_again(
     corpus: Path, folder: Path, stop: Callable[[subprocess.Popen[bytes]], object], expected: bytes
 ) -> int:
-    """Stops a process each time it has saved pieces, until one gets to its end. Returns how often."""
+    """Stops a process each time it has saved pieces, until it completes. Returns the number of stops."""
     path, stops, rng = folder / checkpoint.PIECES_FILE_NAME, 0, random.Random(1)
     for attempt in numbers():
         process = learner(corpus, folder)
@@ -227,6 +228,6 @@ def stopped_again_and_again(
 def test_a_process_that_is_stopped(
     corpus: Path, stop: Callable[[subprocess.Popen[bytes]], object], tmp_path: Path
 ) -> None:
-    """The file that comes out in the end is equal to the last byte."""
+    """The final file is equal byte for byte."""
     train(corpus).save(tmp_path / "plain.model")
     assert stopped_again_and_again(corpus, tmp_path, stop, (tmp_path / "plain.model").read_bytes()) >= 2

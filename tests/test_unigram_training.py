@@ -1,4 +1,4 @@
-"""Unigram training: what `train` makes of it, what it depends on, and what it refuses."""
+"""Unigram training by `train`: results, independence of threads and order, and refused options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def train(*args: Any, **options: Any) -> jeton.Tokenizer:
 
 
 def lines(seed: int = 0, num: int = 800) -> list[str]:
-    """Lines of words of few syllables, in three scripts; all seeds draw from the same words."""
+    """Lines of words of few syllables in three scripts; all seeds draw from the same words."""
     stable, rng = random.Random(0), random.Random(seed)
     syllables = [
         stable.choice("bdgkmnrst") + stable.choice("aeioué") + stable.choice(["", "n", "st"]) for _ in range(50)
@@ -37,7 +37,7 @@ def vocabulary(tok: jeton.Tokenizer) -> list[tuple[str, float]]:
     return [(tok.id_to_token(id), scores[id]) for id in range(tok.vocab_size)]
 
 
-def test_the_tokenizer_that_comes_out() -> None:
+def test_the_trained_tokenizer_has_roles_and_sorted_scores() -> None:
     tok = train(lines(), 400, preset="unigram")
     assert tok.vocab_size == 400
     assert [tok.id_to_token(id) for id in range(3)] == ["<unk>", "<s>", "</s>"]
@@ -95,7 +95,7 @@ def test_threads_order_and_files_change_nothing(tmp_path: Path, bug_compatible: 
 
 
 def test_counts_give_what_the_text_gives() -> None:
-    preset = SentencePieceUnigram(**IDENTITY, bug_compatible=False)  # what stands behind a word is not in a mapping
+    preset = SentencePieceUnigram(**IDENTITY, bug_compatible=False)  # a mapping lacks the text after a word
     counts: dict[str, int] = {}
     for line in lines():
         for word in line.split():
@@ -111,7 +111,7 @@ def test_rare_characters_are_unknown() -> None:
     assert "Ω" in dict(vocabulary(train(documents, 40, preset=SentencePieceUnigram(required_chars="Ω", **IDENTITY))))
 
 
-def test_too_small_and_too_large() -> None:
+def test_a_size_too_small_or_too_large_is_refused() -> None:
     with pytest.raises(
         jeton.ConfigError, match=r"vocab_size=10 has no room: \d+ characters and 3 other entries"
     ) as caught:
@@ -134,7 +134,7 @@ def test_too_small_and_too_large() -> None:
         ({"pattern": "gpt2"}, "pattern"),
     ],
 )
-def test_options_that_do_not_go_with_it(options: dict[str, Any], match: str) -> None:
+def test_options_of_other_algorithms_are_refused(options: dict[str, Any], match: str) -> None:
     with pytest.raises(jeton.ConfigError, match=match):
         train(lines(), 300, preset="unigram", **options)
 
@@ -164,6 +164,6 @@ def test_a_corpus_without_text() -> None:
 @pytest.mark.parametrize(
     "word", ["a" * 50_000, "ab" * 25_000, "▁" * 10_000, "今" * 10_000, "1," * 10_000, "\u0301" * 10_000, "\0\x1f▅"]
 )
-def test_hostile_words(word: str) -> None:
+def test_hostile_words_are_trained_on(word: str) -> None:
     tok = train({word: 3, "▁low": 2, "▁lower": 1}, 40, preset=SentencePieceUnigram(**IDENTITY))
     assert tok.encode("lower")

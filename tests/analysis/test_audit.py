@@ -1,4 +1,4 @@
-"""Rules of `jeton.audit`, each on a tokenizer that has the fault and on one that has not."""
+"""Rules of `jeton.audit`, each on a tokenizer with its fault and on one without."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def audited(tok: Tokenizer, **options: object) -> Audit:
     return jeton.audit(tok, progress=False, **options)  # type: ignore[arg-type]
 
 
-def test_merges_that_no_text_uses() -> None:
-    # "ab" is merged first, so neither "bc" in "abc" nor the second way to "abc" happens.
+def test_a_merge_preempted_by_lower_ranks_is_unused() -> None:
+    # "ab" merges first, so "bc" never merges in "abc", and "abc" is never made of "a" and "bc".
     vocab = {97: b"a", 98: b"b", 99: b"c", 200: b"ab", 201: b"bc", 202: b"abc"}
     tok = Tokenizer.from_merges(vocab, [(97, 98, 200), (98, 99, 201), (200, 99, 202), (97, 201, 202)])
     found = audited(tok)["unused-merges"]
     assert (found.count, found.facts["ranks"]) == (1, [3])
 
 
-def test_unused_merges_by_force() -> None:
+def test_unused_merges_equal_a_brute_force_search() -> None:
     some = 0
     for case in range(amount(200, default=25)):
         random = Random(case)
@@ -71,13 +71,13 @@ def test_unused_merges_by_force() -> None:
     assert some > 2
 
 
-def test_holes() -> None:
+def test_runs_of_missing_ids_are_holes() -> None:
     tok = Tokenizer.from_merges({0: b"a", 3: b"b", 5: b"c"}, [])
     assert audited(tok)["holes"].facts["runs"] == [(1, 2), (4, 4)]
     assert "holes" in audited(Tokenizer.from_merges({0: b"a", 1: b"b"}, [])).passed
 
 
-def test_duplicates_after_normalization() -> None:
+def test_entries_equal_after_normalization_are_duplicates() -> None:
     model = {"type": "WordLevel", "vocab": {"<unk>": 0, "Low": 1, "low": 2, "high": 3, "é": 4}, "unk_token": "<unk>"}
     tok = loaded({"model": model, "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}})
     found = audited(tok)
@@ -97,7 +97,7 @@ def test_special_tokens_in_plain_text() -> None:
     assert "special-from-text" in audited(jeton.default()).passed
 
 
-def test_entries_that_are_split_alone() -> None:
+def test_entries_that_encode_to_several_tokens_are_not_canonical() -> None:
     vocab = {**BYTES, 256: b"\n/", 257: b"//"}
     tok = Tokenizer.from_merges(vocab, [(10, 47, 256)], pattern="o200k")
     found = audited(tok)["not-canonical"]
@@ -107,13 +107,13 @@ def test_entries_that_are_split_alone() -> None:
     assert 256 in tok.encode(text)
 
 
-def test_partial_characters() -> None:
+def test_entries_with_partial_characters_are_listed() -> None:
     found = audited(Tokenizer.from_merges({**BYTES, 256: b"a\xe2"}, [(97, 0xE2, 256)]))["partial-characters"]
     assert found.facts["ids"] == [*range(128, 257)]
     assert (found.examples[0].id, found.examples[0].why) == (256, "bytes 61 e2")
 
 
-def test_private_data() -> None:
+def test_private_data_is_found_by_its_form() -> None:
     contents = [b"jane@example.org", b"/home/jane", b"plain words", b"10.0.0.17"]
     ids = list(range(260))
     definition = Definition(Bpe(ranks="tokens", whole_first=True))
@@ -130,7 +130,7 @@ def with_entries(contents: list[bytes], kinds: list[int]) -> Tokenizer:
     return Tokenizer(Definition(Bpe(ranks="tokens", whole_first=True)), vocab)
 
 
-def test_giant_tokens() -> None:
+def test_tokens_over_the_size_limit_are_giant() -> None:
     at_limit = ["é".encode() * (GIANT_BYTES // 2), b"-" * GIANT_BYTES, ("𝒳" * (GIANT_BYTES // 4)).encode()]
     giants = [b"x" * (GIANT_BYTES + 1), ("𝒳" * (GIANT_BYTES // 4) + "a").encode(), b"\xff" * 300, b" " * 9000]
     found = audited(with_entries(at_limit + giants, [TOKEN] * 7))["giant-tokens"]
@@ -156,7 +156,7 @@ def test_long_entries_are_shortened_in_reports() -> None:
         assert len(report) < 50_000
 
 
-def test_a_trained_giant_token() -> None:
+def test_a_giant_token_learned_in_training_is_found() -> None:
     text = "low lower " + "x" * 5000
     found = audited(jeton.train([text], 280, progress=False))["giant-tokens"]
     assert found.facts["longest"] == 5001
@@ -172,7 +172,7 @@ def test_a_trained_giant_token() -> None:
         (["12", "19", "2000"], "digits merge by frequency, up to 4 in a token; 2 of 100 groups of 2"),
     ],
 )
-def test_digits(entries: list[str], policy: str) -> None:
+def test_digit_policy_follows_from_the_entries(entries: list[str], policy: str) -> None:
     contents = [*BYTES.values(), *(entry.encode() for entry in entries)]
     definition = Definition(Bpe(ranks="tokens", whole_first=True))
     size = len(contents)
@@ -183,7 +183,7 @@ def test_digits(entries: list[str], policy: str) -> None:
     assert found.severity == ("warning" if "frequency" in policy else "note")
 
 
-def test_white_space() -> None:
+def test_lost_white_space_is_a_warning() -> None:
     kept = audited(Tokenizer.from_merges({**BYTES, 256: b"  "}, [(32, 32, 256)]))["white-space"]
     assert (kept.severity, kept.facts["lost"], kept.facts["longest_run_of_spaces"]) == ("note", [], 2)
     model = {"type": "WordLevel", "vocab": {"<unk>": 0, "a": 1, "b": 2}, "unk_token": "<unk>"}
@@ -192,7 +192,7 @@ def test_white_space() -> None:
     assert "tab" in lost.facts["lost"]
 
 
-def test_unused_on_a_corpus() -> None:
+def test_entries_unused_on_a_corpus_are_listed() -> None:
     tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
     found = audited(tok, corpus=["low low", "er"])["unused"]
     used = set(tok.encode("low low")) | set(tok.encode("er"))
@@ -208,7 +208,7 @@ def model_file(path: Path, rows: np.ndarray, name: str = "model.embed_tokens.wei
     return path
 
 
-def test_glitch_candidates(tmp_path: Path) -> None:
+def test_entries_with_unused_embeddings_are_glitch_candidates(tmp_path: Path) -> None:
     tok = jeton.train(["low lower lowest " * 5], 266, pattern="gpt2", progress=False)
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(tok.vocab_size, 16))
@@ -262,7 +262,7 @@ def test_a_template_without_faults() -> None:
 @pytest.mark.parametrize(
     ("template", "eos", "rule", "said"),
     [
-        # Only the last message has a mark.
+        # Only the last message has a mark, so no conversation is a prefix of a longer one.
         (
             CHATML.replace("<|im_end|>", "{% if loop.last %}<|im_end|>{% endif %}") + PROMPT,
             "<|im_end|>",
@@ -276,7 +276,7 @@ def test_a_template_without_faults() -> None:
         (CHATML.replace("m.content", "m.content | trim") + PROMPT, "<|im_end|>", "template-content", "user"),
     ],
 )
-def test_faults_of_templates(template: str, eos: str | None, rule: str, said: str) -> None:
+def test_faults_of_templates_are_found(template: str, eos: str | None, rule: str, said: str) -> None:
     pytest.importorskip("jinja2")
     found = audited(chat_tok(template, eos))[rule]
     assert said in " ".join([found.summary, *(example.text + example.why for example in found.examples)])
@@ -307,7 +307,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_reports() -> None:
+def test_reports_as_json_text_and_html() -> None:
     tok = Tokenizer.from_merges({**BYTES, 256: b"<b>&", 257: b"zz"}, [])
     found = audited(tok)
     assert json.loads(json.dumps(found.to_json()))["facts"]["entries"] == 258

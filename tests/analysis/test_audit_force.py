@@ -1,4 +1,4 @@
-"""Rules of `jeton.audit` that count forms, on small random vocabularies, against loops over entries and short texts."""
+"""Rules of `jeton.audit` equal loops over all entries and short texts, on small random vocabularies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NORMALIZED = {"Lowercase": str.lower, "NFC": lambda text: unicodedata.normalize(
 
 
 def byte_level(random: Random) -> Tokenizer:
-    """All bytes, and entries that merges of random units make; some ids between them are free."""
+    """A tokenizer of all bytes and of merges of random units, with some unused ids."""
     vocab = {id: bytes([id]) for id in range(256)}
     merges = []
     for _ in range(random.randint(3, 14)):
@@ -55,7 +55,7 @@ def facts(found: jeton.analysis.Audit, rule: str, name: str) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_forms_of_entries(seed: int) -> None:
+def test_partial_characters_and_holes_equal_a_brute_force_search(seed: int) -> None:
     tok = byte_level(Random(seed))
     entries = decoded(tok)
     found = jeton.audit(tok, progress=False)
@@ -94,7 +94,7 @@ def test_forms_of_entries(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NORMALIZED)
-def test_duplicates(name: str) -> None:
+def test_duplicates_equal_a_brute_force_search(name: str) -> None:
     some = 0
     for seed in range(CASES):
         random = Random(seed)
@@ -115,7 +115,7 @@ def test_duplicates(name: str) -> None:
     assert some > CASES // 4
 
 
-def test_special_tokens_that_plain_text_has() -> None:
+def test_special_tokens_in_plain_text_equal_a_brute_force_search() -> None:
     some = 0
     for seed in range(CASES):
         random = Random(seed)
@@ -135,7 +135,7 @@ def test_special_tokens_that_plain_text_has() -> None:
     assert some > CASES // 4
 
 
-def test_entries_that_a_corpus_does_not_use() -> None:
+def test_entries_unused_on_a_corpus_equal_a_brute_force_search() -> None:
     for seed in range(CASES // 4):
         random = Random(seed)
         tok = byte_level(random)

@@ -141,7 +141,7 @@ def random_json(random: Random, model: str, alphabet: str) -> Tokenizer:
 
 
 def random_bytes(random: Random, ranks: bool) -> tuple[Tokenizer, str]:
-    """Byte-level BPE with parts of characters: by ranks, or by a list of merges in random order."""
+    """Byte-level BPE whose entries have partial characters: by ranks, or by merges in random order."""
     alphabet = random.choice(["é天a", "aéà", "a1é", "ab\n"])
     data = alphabet.encode() * 2
     contents = [bytes([byte]) for byte in range(256)]
@@ -174,7 +174,7 @@ def seen_by_force(tok: Tokenizer, alphabet: str, longest: int) -> set[int]:
 
 
 def check(tok: Tokenizer, alphabet: str, longest: int) -> tuple[np.ndarray, int]:
-    """The fates, and the number of entries that a short text has and that are undecided."""
+    """Returns the fates, and the number of undecided entries that a short text reaches."""
     reach = _core.Reachability(tok._core, 20_000)
     fates = np.frombuffer(reach.fates(), "<u4")
     seen = seen_by_force(tok, alphabet, longest)
@@ -193,7 +193,7 @@ def check(tok: Tokenizer, alphabet: str, longest: int) -> tuple[np.ndarray, int]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_all_short_texts_agree(model: str) -> None:
+def test_reachability_agrees_with_all_short_texts(model: str) -> None:
     fates: list[np.ndarray] = []
     missed = 0
     for case in range(CASES):
@@ -213,7 +213,7 @@ def test_all_short_texts_agree(model: str) -> None:
     assert np.count_nonzero(joined >= SPELLING) > 0
 
 
-def test_a_space_that_the_pre_tokenizer_adds() -> None:
+def test_reachability_with_a_prefix_space_agrees_with_all_short_texts() -> None:
     byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     fates: list[np.ndarray] = []
@@ -239,7 +239,7 @@ def test_a_space_that_the_pre_tokenizer_adds() -> None:
 
 
 @pytest.mark.parametrize("ranks", [True, False])
-def test_parts_of_characters(ranks: bool) -> None:
+def test_entries_with_partial_characters_agree_with_all_short_texts(ranks: bool) -> None:
     fates: list[np.ndarray] = []
     missed = 0
     for case in range(CASES // 4):

@@ -19,7 +19,7 @@ TOKS = {kind: tokenizer(kind) for kind in ("byte none", "byte gpt2", "byte o200k
 
 
 @given(texts("byte gpt2"))
-def test_cuts_and_own_tokens_are_those_of_the_tokens(text: str) -> None:
+def test_cuts_and_own_tokens_follow_from_the_tokens(text: str) -> None:
     found = jeton.compare(TOKS, text)
     inner = [set(accumulate(len(data) for data in tok.tokenize(text).tokens[:-1])) for tok in TOKS.values()]
     for place in set().union(*inner):
@@ -42,7 +42,7 @@ def test_a_tokenizer_does_not_differ_from_itself(text: str) -> None:
     assert found.names == ["1", "2"]
 
 
-def test_the_spread() -> None:
+def test_spread_is_the_excess_of_the_most_tokens_over_the_fewest() -> None:
     one, two = tokenizer("byte none"), jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
     text = "the old man told the old tale"
     found = jeton.compare([one, two], text)
@@ -50,7 +50,7 @@ def test_the_spread() -> None:
     assert found.bytes_per_token == [len(text) / one.count(text), 1.0]
 
 
-def test_special_tokens_are_for_those_who_have_them() -> None:
+def test_special_tokens_apply_to_tokenizers_that_have_them() -> None:
     with_it, without = tokenizer("byte gpt2"), jeton.train(["low"], 257, progress=False)
     found = jeton.compare({"a": with_it, "b": without}, "<a>low", special={"<a>"})
     assert found.encodings[0].tokens[0] == b"<a>"
@@ -59,13 +59,13 @@ def test_special_tokens_are_for_those_who_have_them() -> None:
     assert len(jeton.compare([with_it], "<a>").encodings[0]) > 1
 
 
-def test_bytes_that_are_no_text() -> None:
+def test_bytes_that_are_not_utf8_are_compared() -> None:
     found = jeton.compare([tokenizer(kind) for kind in BYTE_KINDS[:3]], b"low\xff\xfe")
     assert (found.num_bytes, found.num_chars) == (5, 5)
     assert str(found)
 
 
-def test_the_dictionary_is_json() -> None:
+def test_to_json_is_serializable() -> None:
     found = jeton.compare(TOKS, "naïve café 天气")
     data = json.loads(json.dumps(found.to_json()))
     assert [entry["tokens"] for entry in data["tokenizers"]] == found.counts
@@ -73,13 +73,13 @@ def test_the_dictionary_is_json() -> None:
     assert (data["num_bytes"], data["num_chars"]) == (19, 13)
 
 
-def test_a_page_holds_what_a_notebook_displays() -> None:
+def test_html_page_contains_the_notebook_fragment() -> None:
     found = jeton.compare(TOKS, "naïve <café>")
     assert found.to_html().startswith("<!doctype html>")
     assert found._repr_html_() in found.to_html()
 
 
-def test_long_texts_are_cut_short_for_people_and_say_so() -> None:
+def test_a_long_text_is_shortened_in_str_with_a_notice() -> None:
     shown = str(jeton.compare({"a": tokenizer("byte none"), "b": tokenizer("byte gpt2")}, "naïve tale " * 500))
     assert "tokens more" in shown
     assert "  and " in shown
@@ -87,12 +87,12 @@ def test_long_texts_are_cut_short_for_people_and_say_so() -> None:
     assert repr(jeton.compare([tokenizer("byte none")], "")) == "Comparison(1: 0 tokens of 0 bytes)"
 
 
-def test_nothing_to_compare() -> None:
+def test_no_tokenizers_is_an_error() -> None:
     with pytest.raises(jeton.ConfigError, match="no tokenizers"):
         jeton.compare([], "text")
 
 
-def test_real_vocabularies(data: Path) -> None:
+def test_cuts_of_published_vocabularies(data: Path) -> None:
     names = ("r50k_base.tiktoken", "cl100k_base.tiktoken", "o200k_base.tiktoken", "t5-small.tokenizer.json")
     toks = {name.split(".")[0]: jeton.load(data / "vocabs" / name) for name in names}
     found = jeton.compare(toks, "    return the strawberry\n")
@@ -119,6 +119,6 @@ def test_comparisons_are_compared_and_pickled() -> None:
     assert str(again) == str(found)
 
 
-def test_a_text_that_is_none_is_refused_at_once() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(jeton.InvalidTextError):
         jeton.compare(TOKS, "a\ud800")

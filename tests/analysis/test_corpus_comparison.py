@@ -25,7 +25,7 @@ def inner(spans: list[tuple[int, int]], size: int) -> set[int]:
 
 
 def by_definition(toks: list[jeton.Tokenizer], docs: list[str]) -> tuple[np.ndarray, np.ndarray, Counter[bytes]]:
-    """Boundaries in common, tokens in common, and passages."""
+    """Shared boundaries, shared tokens, and passages."""
     size = len(toks)
     boundaries, tokens = np.zeros((size, size), int), np.zeros((size, size), int)
     passages: Counter[bytes] = Counter()
@@ -65,7 +65,7 @@ def test_counts_equal_the_definition(threads: int) -> None:
         assert found.tokens[index] == len(ids)
 
 
-def test_other_models(kind: str) -> None:
+def test_counts_of_every_model_equal_the_definition(kind: str) -> None:
     toks = [tokenizer(kind), tokenizer("byte o200k")]
     docs = [doc for doc in (CORPUS, "the old tale", "今天的天气") if toks[0].tokenize(doc) is not None]
     found = jeton.compare_corpus(toks, docs, progress=False)
@@ -75,7 +75,7 @@ def test_other_models(kind: str) -> None:
     assert found.passages == passages.total()
 
 
-def test_random_texts() -> None:
+def test_counts_of_random_texts_equal_the_definition() -> None:
     rng = random.Random(7)
     pieces = [*TRICKY, *CORPUS.split(" ")]
     toks = [tokenizer("byte o200k"), tokenizer("byte gpt4")]
@@ -99,7 +99,7 @@ def test_equal_tokenizers_agree() -> None:
     assert empty.renyi_efficiency("a") == 0.0
 
 
-def test_renyi_efficiency_and_vocabularies() -> None:
+def test_renyi_efficiency_and_vocabulary_overlap_equal_plain_python() -> None:
     tok = byte_tokenizer()
     found = jeton.compare_corpus({"bytes": tok, "trained": tokenizer("byte o200k")}, ["aab"], progress=False)
     entries = np.log(len(tok))
@@ -122,7 +122,7 @@ def test_text_that_cannot_be_encoded_names_the_tokenizer() -> None:
         jeton.compare_corpus({"bytes": byte_tokenizer(), "narrow": char}, ["low", "\U0001f9ff"], progress=False)
 
 
-def test_command_and_plot(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_command_prints_json_and_writes_a_plot(run: Run, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "a.txt").write_text(CORPUS, encoding="utf-8")
     path = tmp_path / "bytes.json"
     byte_tokenizer().save(path)

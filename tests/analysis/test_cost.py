@@ -28,7 +28,7 @@ def test_figures_by_their_definitions() -> None:
     assert found["trained"].price == found["trained"].tokens * 3.0 / 1e6
 
 
-def test_table_shows_what_was_asked_for() -> None:
+def test_table_shows_the_requested_columns() -> None:
     heading = str(jeton.cost([byte_tokenizer()], ["abc"], progress=False)).splitlines()[0]
     assert heading.split() == ["tokenizer", "tokens", "bytes/tok"]
     text = str(jeton.cost([byte_tokenizer()] * 2, ["abc"], price={"2": 1e6}, window={"1": 2}, progress=False))
@@ -48,14 +48,14 @@ def test_table_shows_what_was_asked_for() -> None:
         ({"window": 0}, "window=0"),
     ],
 )
-def test_invalid_options(options: dict[str, object], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         jeton.cost(byte_tokenizer(), ["abc"], **options)  # type: ignore[arg-type]
     with pytest.raises(jeton.ConfigError, match="no tokenizers to measure"):
         jeton.cost({}, ["abc"])
 
 
-def test_command(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_command_prints_costs_and_skips_bad_rows(run: Run, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "rows.jsonl").write_text('{"text": "one"}\n{"text": "two words"}\nbad\n')
     args = ["cost", tmp_path / "rows.jsonl", "--price", "2.5", "--window", "1k", "--errors", "skip"]
     found = run(*args, "--json")

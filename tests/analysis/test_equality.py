@@ -1,4 +1,4 @@
-"""Comparing tokenizers: what is equal, and that every kind of difference is found and shown."""
+"""`same_ids`: equal tokenizers are equal, and every kind of difference is found and shown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_byte_level_is_compared_on_bytes_too(kind: str) -> None:
 
 
 def test_equal_without_equal_fingerprint() -> None:
-    """An entry that nothing makes is another tokenizer with the same ids; that it has them is found, not proven."""
+    """An unreachable entry changes the fingerprint and no id, so only the comparison of texts shows equality."""
     a = byte_tokenizer(TH)
     b = jeton.Tokenizer.from_merges({**a.vocab, 300: b"never"}, [TH])
     found = same_ids(a, b, progress=False)
@@ -60,7 +60,7 @@ def test_equal_without_equal_fingerprint() -> None:
     assert not found.same_fingerprint
 
 
-def test_the_order_of_merges() -> None:
+def test_a_different_order_of_merges_is_a_difference() -> None:
     found = first(byte_tokenizer(TH, HE), byte_tokenizer(HE, TH), "x", "say the word", "the")
     assert found == Difference("the", "encode(text)", [256, 101], [116, 257], 0, ["th", "e"], ["t", "he"])
     assert str(found) == (
@@ -68,7 +68,7 @@ def test_the_order_of_merges() -> None:
     )
 
 
-def test_far_into_a_text_only_the_neighborhood_is_shown() -> None:
+def test_a_difference_inside_a_long_text_is_shown_with_its_neighborhood() -> None:
     a, b = byte_tokenizer(TH, HE), byte_tokenizer(HE, TH)
     found = first(a, byte_tokenizer(HE, TH), "q" * 10 + "the")
     assert found.text == "the"
@@ -76,7 +76,7 @@ def test_far_into_a_text_only_the_neighborhood_is_shown() -> None:
     assert (whole.compared, whole.refused) == (1, 0)
 
 
-def test_the_text_is_cut_down_and_the_count_is_not() -> None:
+def test_the_differing_text_is_shortened_and_counts_include_all_texts() -> None:
     a, b = byte_tokenizer(TH, HE), byte_tokenizer(HE, TH)
     texts = [*["none"] * 700, "a long text and " * 50 + "the" + " and so on" * 70, "more"]
     found = same_ids(a, b, texts, progress=False)
@@ -86,7 +86,7 @@ def test_the_text_is_cut_down_and_the_count_is_not() -> None:
 
 
 @pytest.mark.parametrize("others", [{"<|b|>": 300}, {"<|a|>": 301}, {}])
-def test_special_tokens(others: dict[str, int]) -> None:
+def test_different_special_tokens_are_a_difference(others: dict[str, int]) -> None:
     a = byte_tokenizer(TH, special_tokens={"<|a|>": 300})
     b = byte_tokenizer(TH, special_tokens=others)
     found = first(a, b)
@@ -94,20 +94,20 @@ def test_special_tokens(others: dict[str, int]) -> None:
     assert "<|a|>" in str(found.text)
 
 
-def test_the_same_spelling_that_is_special_on_one_side_only() -> None:
+def test_a_token_special_on_one_side_only_is_a_difference() -> None:
     a = byte_tokenizer(TH).add_tokens(["<|a|>"], special=True)
     b = byte_tokenizer(TH).add_tokens(["<|a|>"], special=False)
     assert first(a, b).call == "encode(text)"
 
 
-def test_only_bytes_that_are_not_utf8_show_it() -> None:
+def test_a_difference_on_invalid_utf8_only_is_found() -> None:
     pair = (0xFF, 0xFE, 256)
     found = first(byte_tokenizer(pair), jeton.Tokenizer.from_merges(dict(byte_tokenizer(pair).vocab), []))
     assert found.text == b"\xff\xfe"
     assert "b'\\xff\\xfe'" in str(found)
 
 
-def test_decoded_bytes() -> None:
+def test_different_decoded_bytes_are_a_difference() -> None:
     a = byte_tokenizer(TH, special_tokens={"<|a|>": 300})
     vocab = {**a.vocab, 256: b"th"}
     del vocab[300]
@@ -121,7 +121,7 @@ def test_decoded_bytes() -> None:
     assert same_ids(spelled, other, progress=False).equal
 
 
-def test_what_one_side_refuses() -> None:
+def test_a_text_refused_by_one_side_is_a_difference() -> None:
     a = jeton.train(["abc"], 3, level="char", progress=False)
     b = jeton.train(["abcd"], 4, level="char", progress=False)
     found = first(a, b, "abc", "ad")
@@ -143,7 +143,7 @@ def test_progress_is_reported() -> None:
     ]
 
 
-def test_no_texts() -> None:
+def test_no_texts_are_equal() -> None:
     tok = byte_tokenizer(TH)
     assert same_ids(tok, tok, [], progress=False) == (0, 0, True, None)
 

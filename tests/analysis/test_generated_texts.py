@@ -1,4 +1,4 @@
-"""Generated texts: the same everywhere, fast, and of every kind they promise."""
+"""Generated texts are reproducible, fast to make, and cover every documented kind."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def digest(texts: list[str] | list[bytes]) -> str:
     return hashlib.sha256(b"\0".join(t.encode() if isinstance(t, str) else t for t in texts)).hexdigest()[:16]
 
 
-def test_the_same_on_every_machine() -> None:
-    """A figure that says "equal on these texts" means these. Change the pieces, and you change these hashes."""
+def test_generated_texts_have_pinned_hashes() -> None:
+    """Figures like "equal on 2,000 generated texts" refer to these texts: a change of the pieces changes the hashes."""
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)} | {256: b"th"}, [(116, 104, 256)])
     assert digest(list(generate_texts(None, 2000))) == "cf8f7c17830179f0"
     assert digest(list(generate_texts(tok, 2000, seed=7))) == "a1758ed67d6cdc46"
@@ -31,7 +31,7 @@ def test_a_longer_list_begins_with_the_shorter(tok: jeton.Tokenizer) -> None:
     assert list(generate_bytes(tok, 50)) == list(generate_bytes(tok, 500))[:50]
 
 
-def test_what_is_in_them(kind: str) -> None:
+def test_generated_texts_cover_unicode_categories(kind: str) -> None:
     texts = list(generate_texts(tokenizer(kind), 5000))
     text = "".join(texts)
     text.encode()  # no lone surrogate
@@ -96,7 +96,7 @@ def test_edge_cases_are_different_and_unicode() -> None:
 
 
 @pytest.mark.alone
-def test_fast(tok: jeton.Tokenizer) -> None:
+def test_ten_thousand_texts_take_under_two_seconds(tok: jeton.Tokenizer) -> None:
     next(generate_texts(tok, 1))
     best = min(_seconds(tok) for _ in range(3))
     assert best < 2, "10,000 texts take some 40 ms on a quiet machine"
@@ -109,5 +109,5 @@ def _seconds(tok: jeton.Tokenizer) -> float:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_none_and_one(n: int) -> None:
+def test_zero_and_one_text(n: int) -> None:
     assert len(list(generate_texts(None, n))) == len(list(generate_bytes(None, n))) == n

@@ -53,7 +53,7 @@ def test_languages_are_described(folder: Path) -> None:
     }
 
 
-def test_groups_and_gini(folder: Path) -> None:
+def test_groups_and_gini_equal_plain_python(folder: Path) -> None:
     table = jeton.languages(byte_tokenizer(), folder, progress=False)
     groups = {group.name: group for group in table.groups("script")}
     assert [language.key for language in groups["Latin"].languages] == ["eng", "xx_new"]
@@ -86,7 +86,7 @@ def test_the_registry_is_consistent() -> None:
 
 @pytest.mark.parametrize("figure", ["relative", "bytes_per_token", "chars_per_token", "fertility"])
 @pytest.mark.parametrize("by", ["language", "script", "family"])
-def test_text_has_a_line_for_each(folder: Path, by: Any, figure: str) -> None:
+def test_the_text_has_a_line_for_each_language(folder: Path, by: Any, figure: str) -> None:
     table = jeton.languages({"a": byte_tokenizer(), "b": byte_tokenizer()}, folder, progress=False)
     lines = table.to_terminal(by=by, figure=figure).splitlines()
     num_rows = len(table.languages) if by == "language" else len(table.groups(by))
@@ -111,7 +111,7 @@ def test_errors_name_what_is_wrong(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_heat_maps_are_files_that_are_the_same_each_time(folder: Path, tmp_path: Path, suffix: str) -> None:
+def test_heat_maps_are_reproducible_files(folder: Path, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib", reason="plots need matplotlib")
     table = jeton.languages({"a$b": byte_tokenizer(), "_c": tokenizer("byte o200k")}, folder, progress=False)
     paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
@@ -122,7 +122,7 @@ def test_heat_maps_are_files_that_are_the_same_each_time(folder: Path, tmp_path:
         assert paths[0].read_text(encoding="utf-8").count("<image") == 2  # a panel, and the scale
 
 
-def test_command(run: Run, folder: Path) -> None:  # noqa: F811
+def test_the_command_prints_tables_json_and_csv(run: Run, folder: Path) -> None:  # noqa: F811
     table = jeton.languages({"default": jeton.default()}, folder, progress=False)
     assert run("languages", folder, "--by", "script").text == table.to_terminal(by="script") + "\n"
     assert json.loads(run("languages", folder, "--json").text) == table.to_json()

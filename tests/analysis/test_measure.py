@@ -69,7 +69,7 @@ def test_lengths_of_tokens_and_their_spans_agree(monkeypatch: pytest.MonkeyPatch
     assert jeton.measure(tok, DOCS, progress=False) == fast
 
 
-def test_by_hand() -> None:
+def test_figures_of_a_hand_counted_text() -> None:
     tok = byte_tokenizer((97, 98, 256))
     found = jeton.measure(tok, ["abab ab 今"], progress=False)
     assert (found.tokens, found.bytes, found.chars, found.words) == (8, 11, 9, 2)
@@ -79,7 +79,7 @@ def test_by_hand() -> None:
     assert (found.bytes_per_token, found.chars_per_token) == (11 / 8, 9 / 8)
 
 
-def test_a_token_of_several_words_leaves_each_whole() -> None:
+def test_words_inside_one_token_count_as_whole() -> None:
     tok = jeton.train(["low low"] * 9, 260, pattern="none", progress=False)
     found = jeton.measure(tok, ["low low"], progress=False)
     assert (found.tokens, found.words, found.tokens_per_word, found.whole_word_share) == (1, 2, 1.0, 1.0)
@@ -205,7 +205,7 @@ def test_ctrl_c_stops_within_a_second(kind: str) -> None:
         timer.join()
 
 
-def test_text_the_tokenizer_cannot_express() -> None:
+def test_text_that_the_tokenizer_cannot_encode_is_an_error() -> None:
     tok = jeton.train(["abc"], 5, level="char", progress=False)
     with pytest.raises(jeton.InvalidTextError):
         jeton.measure(tok, ["abcd"], progress=False)
@@ -234,13 +234,13 @@ def test_time_is_measured_on_request() -> None:
         (["one"], 99, ["one"]),
     ],
 )
-def test_only_the_first_bytes(docs: list[str], size: int, kept: list[str]) -> None:
+def test_max_bytes_measures_the_first_bytes_only(docs: list[str], size: int, kept: list[str]) -> None:
     tok = tokenizer("byte gpt2")
     assert jeton.measure(tok, docs, max_bytes=size, progress=False) == jeton.measure(tok, kept, progress=False)
 
 
 class TestTables:
-    def test_cells_are_measures(self) -> None:
+    def test_cells_equal_single_measurements(self) -> None:
         toks = {name: tokenizer(name) for name in ("byte gpt2", "char none")}
         texts = {"mixed": [CORPUS], "english": ["the old tale", "told"]}
         table = jeton.measure(toks, texts, progress=False)
@@ -250,7 +250,7 @@ class TestTables:
                 assert table[source, name] == jeton.measure(tok, docs, progress=False)
         assert table.totals[0] == table["mixed", "byte gpt2"] + table["english", "byte gpt2"]
 
-    def test_names_of_sources(self, tmp_path: Path) -> None:
+    def test_sources_are_named_by_path_or_number(self, tmp_path: Path) -> None:
         tok = byte_tokenizer()
         for name in ("a.txt", "b.txt"):
             (tmp_path / name).write_text(name)
@@ -276,14 +276,14 @@ class TestTables:
         table = jeton.measure([byte_tokenizer()], jeton.Corpus(rows, field="body"), progress=False)
         assert [cells[0].tokens for cells in table.cells] == [7, 5]
 
-    def test_what_is_skipped_is_logged_by_source(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_skipped_records_are_logged_by_source(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING, "jeton"):
             texts = {"good": [b"ok"], "bad": jeton.Corpus([b"\xff", b"ok"], errors="skip")}
             table = jeton.measure([byte_tokenizer()], texts, progress=False)
         assert table["bad", "1"].documents == 1
         assert [record.getMessage().startswith("bad: ") for record in caplog.records] == [True]
 
-    def test_baseline_and_order(self) -> None:
+    def test_ratios_are_relative_to_the_baseline(self) -> None:
         toks = {"fine": byte_tokenizer(), "coarse": tokenizer("byte gpt2")}
         texts = {"z": ["the old tale"], "a": ["x" * 40], "none": ["  "]}
         table = jeton.measure(toks, texts, progress=False)
@@ -292,7 +292,7 @@ class TestTables:
         assert other.relative(other.cells[0]) == (12 / table["z", "coarse"].tokens, 1.0)
         assert table.sorted_by("name").sources == ("a", "none", "z")
         assert table.sorted_by("bytes").sources == ("a", "z", "none")
-        assert table.sorted_by("tokens_per_word").sources == ("a", "z", "none")  # none has no words
+        assert table.sorted_by("tokens_per_word").sources == ("a", "z", "none")  # the source "none" has no words
         assert table.sorted_by("name")["z", "fine"] == table["z", "fine"]
         with pytest.raises(jeton.ConfigError, match="sort='size': expected name, tokens"):
             table.sorted_by("size")
@@ -301,7 +301,7 @@ class TestTables:
         with pytest.raises(jeton.ConfigError, match="source='b' is not in the table"):
             table["b", "fine"]
 
-    def test_records_and_files(self) -> None:
+    def test_records_are_written_as_csv_and_json(self) -> None:
         toks = {"fine": byte_tokenizer(), "coarse": tokenizer("byte gpt2")}
         table = jeton.measure(toks, {"a, b": ["the old tale"], "c": ["今天"]}, progress=False)
         records = table.records()
@@ -318,7 +318,7 @@ class TestTables:
         facts = json.loads(json.dumps(table.to_json()))
         assert facts["cells"][0][1]["tokens"] == table["a, b", "coarse"].tokens
 
-    def test_one_source_has_no_total(self) -> None:
+    def test_a_table_of_one_source_has_no_total(self) -> None:
         table = jeton.measure([byte_tokenizer()], ["the old tale"], progress=False)
         assert len(table.records()) == 1
         assert str(table).splitlines() == [
@@ -327,7 +327,7 @@ class TestTables:
         ]
 
     @pytest.mark.parametrize("width", [60, 70, 80, 120])
-    def test_the_text_fits(self, width: int) -> None:
+    def test_table_fits_the_terminal_width(self, width: int) -> None:
         toks = {
             f"folder/{'very/' * 9}long{i}.json": tokenizer(name) for i, name in enumerate(("byte gpt2", "byte none"))
         }
@@ -346,7 +346,7 @@ class TestTables:
         assert page.count("<tr>") == page.count("</tr>") == 2
 
     @pytest.mark.parametrize("suffix", [".svg", ".png"])
-    def test_the_plot(self, tmp_path: Path, suffix: str) -> None:
+    def test_plots_are_reproducible_files(self, tmp_path: Path, suffix: str) -> None:
         table = jeton.measure({"_a$1$": byte_tokenizer(), "b": byte_tokenizer()}, {"_x": ["text"]}, progress=False)
         for name in ("one", "two"):
             table.plot(tmp_path / f"{name}{suffix}")
@@ -354,7 +354,7 @@ class TestTables:
         with pytest.raises(jeton.ConfigError, match=r"a plot ends in \.png"):
             table.plot(tmp_path / "plot.txt")
 
-    def test_wrong_arguments(self) -> None:
+    def test_wrong_arguments_are_refused(self) -> None:
         tok = byte_tokenizer()
         for call, message in (
             (lambda: jeton.measure([], ["text"]), "tok is empty"),

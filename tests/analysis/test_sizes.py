@@ -1,4 +1,4 @@
-"""Every vocabulary size from one run equals what a tokenizer of that size does; what is held out is not trained on."""
+"""Figures of every size from one run equal those of a tokenizer of that size; held-out text is not trained on."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def num_tokens(tok: jeton.Tokenizer, texts: list[str]) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_size_is_what_a_tokenizer_of_that_size_does(kind: str) -> None:
+def test_figures_of_each_size_equal_those_of_a_tokenizer_of_that_size(kind: str) -> None:
     options = KINDS[kind]
     largest = 560 if "suffix" in kind else 360 if kind.startswith("bytes") else 110
     found = jeton.sizes(CORPUS, [largest], test=TEST, progress=False, **options)
@@ -73,7 +73,7 @@ def test_each_size_is_what_a_tokenizer_of_that_size_does(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pruned_tokenizer_is_what_training_with_its_size_gives(kind: str) -> None:
+def test_a_pruned_tokenizer_equals_one_trained_with_its_size(kind: str) -> None:
     options = KINDS[kind]
     tok = jeton.train(CORPUS, 1000, progress=False, **options)
     num_merges = len(tok.merges)
@@ -96,7 +96,7 @@ def test_a_pruned_tokenizer_is_what_training_with_its_size_gives(kind: str) -> N
     test=st.lists(st.text("abc \n", min_size=1, max_size=60), min_size=1, max_size=3),
     pattern=st.sampled_from(["none", "gpt2", "o200k"]),
 )
-def test_all_sizes_of_any_text(corpus: list[str], test: list[str], pattern: str) -> None:
+def test_token_counts_of_all_sizes_of_random_texts(corpus: list[str], test: list[str], pattern: str) -> None:
     found = jeton.sizes(corpus, [280], test=test, pattern=pattern, progress=False)
     for vocab_size in range(256, found.tok.vocab_size + 1):
         assert found.at(vocab_size).tokens == num_tokens(found.tokenizer(vocab_size), test)
@@ -126,12 +126,12 @@ class TestPruneRefuses:
             (0, "is too small"),
         ],
     )
-    def test_sizes_that_cannot_be(self, vocab_size: Any, message: str) -> None:
+    def test_invalid_sizes(self, vocab_size: Any, message: str) -> None:
         tok = jeton.train(CORPUS, 300, special_tokens=["<a>", "<b>"], progress=False)
         with pytest.raises(ConfigError, match=message):
             jeton.prune(tok, vocab_size=vocab_size)
 
-    def test_merges_that_do_not_make_ids_in_order(self) -> None:
+    def test_merges_with_unordered_ids(self) -> None:
         vocab = {97: b"a", 98: b"b", 256: b"abb", 257: b"ab"}
         tok = jeton.Tokenizer.from_merges(vocab, [(97, 98, 257), (257, 98, 256)])
         with pytest.raises(ConfigError, match="not in the order of its merges"):
@@ -139,7 +139,7 @@ class TestPruneRefuses:
 
 
 class TestHeldOut:
-    def test_both_sides_together_are_the_corpus(self, tmp_path: Path) -> None:
+    def test_training_and_held_out_parts_join_to_the_corpus(self, tmp_path: Path) -> None:
         long = "".join(f"line {i} of a long document\n" for i in range(20_000))
         path = tmp_path / "long.txt"
         path.write_text(long)
@@ -153,7 +153,7 @@ class TestHeldOut:
             )
             assert whole.removesuffix("short") == long
 
-    def test_the_share_and_the_seed(self) -> None:
+    def test_share_and_seed_determine_the_held_out_documents(self) -> None:
         documents = [f"document {i}" for i in range(4_000)]
 
         def held_out(share: float, seed: int) -> set[bytes]:
@@ -164,7 +164,7 @@ class TestHeldOut:
         assert held_out(0.05, 0) == some < held_out(0.2, 0)
         assert len(some & held_out(0.05, 1)) < 30
 
-    def test_it_is_not_trained_on(self) -> None:
+    def test_held_out_documents_are_not_trained_on(self) -> None:
         documents = [f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)]
         found = jeton.sizes(documents, [2000], held_out=0.2, pattern="gpt2", progress=False)
         learn, measure = open_corpus(documents).split(0.2)
@@ -175,20 +175,20 @@ class TestHeldOut:
         assert not any(document.data in tokens for document in measure)
 
     @pytest.mark.parametrize("share", [0, 1, 1.5, -1, True, "0.1"])
-    def test_what_is_no_share(self, share: Any) -> None:
+    def test_an_invalid_share_is_refused(self, share: Any) -> None:
         with pytest.raises(ConfigError, match="held_out="):
             jeton.sizes(CORPUS, held_out=share, progress=False)
 
 
 class TestSizes:
-    def test_default_sizes_end_where_the_corpus_does(self) -> None:
+    def test_default_sizes_end_when_no_pair_is_left(self) -> None:
         found = jeton.sizes(CORPUS, test=TEST, progress=False)
         assert found.tok.vocab_size < 1024
         assert [row.vocab_size for row in found] == [found.tok.vocab_size]
         assert found.tok.training is not None
         assert found.tok.training.stopped
 
-    def test_costs(self) -> None:
+    def test_parameters_follow_from_size_and_hidden(self) -> None:
         rows = jeton.sizes(CORPUS, [300, 260], hidden=8, test=TEST, progress=False)
         assert [(row.vocab_size, row.parameters) for row in rows] == [(260, 260 * 16), (300, 300 * 16)]
         assert jeton.sizes(CORPUS, [300], hidden=8, tied=True, test=TEST, progress=False)[0].parameters == 2400
@@ -200,7 +200,7 @@ class TestSizes:
         assert "█" in lines[1]
 
     @pytest.mark.parametrize("suffix", rest_is_slow([".png", ".svg", ".pdf"], lambda suffix: suffix == ".svg", "SVG"))
-    def test_the_plot(self, tmp_path: Path, suffix: str) -> None:
+    def test_plots_are_reproducible_files(self, tmp_path: Path, suffix: str) -> None:
         found = jeton.sizes(CORPUS, [260, 300, 330], hidden=8, test=TEST, progress=False)
         magic = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
         pictures = []
@@ -210,9 +210,7 @@ class TestSizes:
         assert pictures[0].startswith(magic)
         assert pictures[0] == pictures[1]
 
-    def test_a_plot_of_another_kind_and_without_matplotlib(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_plot_needs_a_png_suffix_and_matplotlib(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         found = jeton.sizes(CORPUS, [260], test=TEST, progress=False)
         with pytest.raises(ConfigError, match=r"a plot ends in \.png"):
             found.plot(tmp_path / "sizes.txt")
@@ -231,7 +229,7 @@ class TestSizes:
             ({"preset": "bert"}, "preset='bert': sizes are prefixes of a list of merges"),
         ],
     )
-    def test_options_that_cannot_be(self, options: dict[str, Any], message: str) -> None:
+    def test_invalid_options_are_refused(self, options: dict[str, Any], message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             jeton.sizes(CORPUS, **{"sizes": [300], "test": TEST, "progress": False, **options})
 
@@ -241,10 +239,10 @@ class TestSizes:
             with pytest.raises(ConfigError, match=r"is not between 256 \(the alphabet\) and 300"):
                 found.at(vocab_size)
 
-    def test_models_without_merges(self) -> None:
+    def test_models_without_merges_are_refused(self) -> None:
         with pytest.raises(ConfigError, match="model has no merges"):
             jeton.sizes(CORPUS, [100], test=TEST, preset="sentencepiece", progress=False)
 
-    def test_nothing_to_measure_on(self) -> None:
+    def test_an_empty_held_out_part_is_an_error(self) -> None:
         with pytest.raises(TrainingError, match="no text to measure on"):
             jeton.sizes(["one document"], [260], progress=False)

@@ -1,4 +1,4 @@
-"""`chat_check`: each rule on a template that has its fault and on one that has not, and on published templates."""
+"""`chat_check`: each rule on a template with its fault and on one without, and on published templates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 TOKENS = ("<|im_start|>", "<|im_end|>", "<s>", "</s>", "<think>", "</think>", "<|call|>", "<|user|>", "<|assistant|>")
 TOK = Tokenizer.from_merges(BYTES, [], special_tokens={token: 256 + index for index, token in enumerate(TOKENS)})
 TOK = TOK.with_roles(eos="<|im_end|>")
-# Of GLM: the next header ends a turn.
+# As in GLM: the next header ends a turn.
 HEADERS = (
     "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' ~ m.content }}{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -48,7 +48,7 @@ def test_a_template_without_faults() -> None:
     assert all(all(kind.values()) for kind in found.facts["prefix"].values())
 
 
-def test_without_a_tokenizer() -> None:
+def test_checks_that_need_a_tokenizer_are_skipped_without_one() -> None:
     found = checked(CHATML, None)
     assert set(found.skipped) == {"template-stop", "template-tokens", "template-bos"}
     assert "'<|im_end|>\\n'" in found.skipped["template-stop"]
@@ -77,14 +77,14 @@ def test_prefixes_by_kind_of_conversation() -> None:
     assert "written by message 1 (assistant), reasoning_content" in found["template-prefix"].examples[0].why
 
 
-def test_conversations_that_are_refused_are_neither_kept_nor_lost() -> None:
+def test_a_refused_system_message_counts_as_neither_kept_nor_lost() -> None:
     found = checked(GEMMA)
     assert found.facts["prefix"]["turns"]["system"] is None
     assert found.facts["system"] == "refused"
     assert "System role not supported" in found["template-system"].examples[0].text
 
 
-def test_generation_prompts() -> None:
+def test_wrong_generation_prompts_are_found() -> None:
     assert checked(CHATML).facts["prompt"]["text"] == "<|im_start|>assistant\n"
     wrong = checked(CHATML.replace("assistant\n' }}{% endif %}", "model\n' }}{% endif %}"))
     assert wrong["template-prompt"].severity == "warning"
@@ -104,7 +104,9 @@ def test_generation_prompts() -> None:
         ("{% for m in messages %}{{ m.content }};{% endfor %}", "</s>", None, None, "ends with no special token"),
     ],
 )
-def test_stop_tokens(template: str, eos: str | None, token: str | None, writer: str | None, said: str | None) -> None:
+def test_stop_tokens_that_differ_from_eos_are_found(
+    template: str, eos: str | None, token: str | None, writer: str | None, said: str | None
+) -> None:
     found = checked(template, TOK.with_roles(eos=eos))
     assert (found.facts["stop"]["token"], found.facts["stop"]["written_by"]) == (token, writer)
     if said is None:
@@ -113,7 +115,7 @@ def test_stop_tokens(template: str, eos: str | None, token: str | None, writer: 
         assert said in found["template-stop"].summary
 
 
-def test_a_turn_with_calls_that_ends_with_another_token() -> None:
+def test_a_different_stop_token_after_calls_is_found() -> None:
     template = CHATML_WITH_TOOLS.replace(
         "{{- '<|im_end|>\\n' }}\n    {%- elif message.role == \"tool\"",
         "{{- '<|call|>' if message.tool_calls else '<|im_end|>\\n' }}\n    {%- elif message.role == \"tool\"",
@@ -130,7 +132,7 @@ def test_system_messages_that_are_dropped() -> None:
     assert "template-system" in checked(CHATML).passed
 
 
-def test_tools() -> None:
+def test_support_of_tools_is_reported() -> None:
     found = checked(CHATML_WITH_TOOLS).facts["tools"]
     assert found == {
         **dict.fromkeys(("definitions", "calls", "several calls", "results"), "rendered"),
@@ -149,7 +151,7 @@ def test_tools() -> None:
     assert "has no tools" in checked(PHI3)["template-tools"].summary
 
 
-def test_arguments_as_text() -> None:
+def test_templates_that_need_arguments_as_text_are_found() -> None:
     template = CHATML_WITH_TOOLS.replace("tool_call.arguments | tojson", "'' + tool_call.arguments")
     found = checked(template)
     assert found.facts["tools"]["arguments"] == "text"
@@ -157,7 +159,7 @@ def test_arguments_as_text() -> None:
     assert "as objects" in found["template-tools"].summary
 
 
-def test_reasoning() -> None:
+def test_dropped_reasoning_is_found() -> None:
     found = checked(CHATML_WITH_TOOLS).facts["reasoning"]
     assert found == {"last turn": "rendered", "earlier turns": "dropped", "between calls": "rendered"}
     assert "template-reasoning" in checked(CHATML)
@@ -175,12 +177,12 @@ def test_texts_with_the_form_of_special_tokens() -> None:
     assert text.facts["tokens"]["missing"] == ["</b>", "<b>"]  # the tokenizer has <s> and </s>
 
 
-def test_a_second_bos() -> None:
+def test_a_second_bos_is_found() -> None:
     template = "{{ bos_token }}" + CHATML
     tok = TOK.with_roles(bos="<s>")
     assert "template-bos" in checked(template, tok).passed
     file = json.loads(tok.to_bytes())
-    file["model"].pop("jeton", None)  # Jeton's own account of the stages
+    file["model"].pop("jeton", None)  # the stages as Jeton records them
     item = {"SpecialToken": {"id": "<s>", "type_id": 0}}
     text = {"Sequence": {"id": "A", "type_id": 0}}
     tokens = {"<s>": {"id": "<s>", "ids": [tok.special_tokens["<s>"]], "tokens": ["<s>"]}}
@@ -195,7 +197,7 @@ def test_a_second_bos() -> None:
     assert "template-bos" in checked(CHATML, adding).passed
 
 
-def test_spelled_special_tokens() -> None:
+def test_special_tokens_spelled_in_messages_are_reported() -> None:
     found = checked(CHATML)
     assert found["template-special"].severity == "note"
     assert found.facts["special"] == {
@@ -204,16 +206,16 @@ def test_spelled_special_tokens() -> None:
         "raw": True,
         "steered": False,
     }
-    # A template whose own text depends on what a message spells.
+    # A template whose own text depends on a message's text.
     steered = CHATML.replace("'<|im_end|>'", "('' if '<|im_end|>' in message['content'] else '<|im_end|>')")
     assert checked(steered).facts["special"]["steered"] is True
-    # One that removes the token.
+    # A template that removes the token from messages.
     removing = "{% for m in messages %}{{ m.content | replace('<|im_end|>', '') }}<|im_end|>{% endfor %}"
     assert checked(removing).facts["special"]["raw"] is False
 
 
 def test_a_spelled_special_token_that_is_matched_is_an_error() -> None:
-    """No template makes one today, so one of the tokenizer's methods is replaced."""
+    """No known template causes this finding, so one of the tokenizer's methods is replaced."""
 
     class Careless(Tokenizer):
         def chat(self, messages: Any, **options: Any) -> Any:
@@ -232,7 +234,7 @@ def test_a_spelled_special_token_that_is_matched_is_an_error() -> None:
     [("%Y", "year", "note"), ("%B", "month", "note"), ("%d %b %Y", "day", "note"), ("%H", "hour", "warning"),
      ("%X", "second", "warning")],
 )  # fmt: skip
-def test_dates(form: str, unit: str, severity: str) -> None:
+def test_dates_in_templates_are_found(form: str, unit: str, severity: str) -> None:
     found = checked("{{ strftime_now('" + form + "') }}" + CHATML)
     assert found.facts["date"]["unit"] == unit
     assert found["template-date"].severity == severity
@@ -241,24 +243,24 @@ def test_dates(form: str, unit: str, severity: str) -> None:
     assert fixed.facts["variables"] == ["date_string"]
 
 
-def test_variables_change_what_is_found() -> None:
+def test_variables_change_the_findings() -> None:
     template = CHATML.replace("message['content']", "(message.content if keep else message.content | trim)")
     assert "template-content" in checked(template)
     assert "template-content" in checked(template, keep=True).passed
 
 
-def test_a_template_that_refuses_everything() -> None:
+def test_a_template_that_refuses_all_messages_has_no_findings() -> None:
     found = checked("{{ raise_exception('closed') }}")
     assert not found.findings
     assert "closed" in found.skipped["template-prefix"]
     assert str(found).startswith("chat template  refuses the messages")
 
 
-def test_templates_with_markers() -> None:
+def test_a_template_with_markers_keeps_prefixes() -> None:
     assert "template-prefix" in checked(GENERATION).passed
 
 
-def test_errors() -> None:
+def test_wrong_arguments_and_broken_templates_are_refused() -> None:
     with pytest.raises(ConfigError, match="a tokenizer or a template"):
         jeton.chat_check(None)
     with pytest.raises(ChatTemplateError, match="no chat template"):

@@ -1,4 +1,4 @@
-"""`compare` of two texts: what is in common is, and the rest is removed or added."""
+"""`compare` of two texts: shared runs of tokens are equal, and the rest is removed or added."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ids = st.lists(st.integers(0, 9), max_size=60)
 
 
 def checked(a: list[int], b: list[int]) -> list[Run]:
-    """The runs, if they are equal, ascending and as long as they can be."""
+    """Returns the runs. Checks that they are equal on both sides, ascending and of maximum length."""
     runs = common_runs(np.array(a, np.uint32), np.array(b, np.uint32))
     at = other_at = 0
     for start, other, length in runs:
@@ -34,7 +34,7 @@ def checked(a: list[int], b: list[int]) -> list[Run]:
 
 
 @given(a=ids, b=ids)
-def test_runs_are_in_common(a: list[int], b: list[int]) -> None:
+def test_runs_are_common_to_both(a: list[int], b: list[int]) -> None:
     runs = checked(a, b)
     shared = next((index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     assert not shared or (runs[0][:2] == (0, 0) and runs[0].length >= shared)
@@ -58,7 +58,7 @@ def test_a_moved_paragraph_keeps_the_longer_part() -> None:
     assert checked(a, b) == [Run(0, 40, 100)]
 
 
-def test_repeated_text() -> None:
+def test_changes_in_repeated_text_are_matched() -> None:
     a = [*range(100)] * 40
     b = [999 if id == 50 else id for id in a]
     assert sum(run.length for run in checked(a, b)) == len(a) - 40
@@ -89,7 +89,7 @@ def test_time_is_near_linear(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", BYTE_KINDS)
-def test_the_figures_are_those_of_the_tokens(kind: str) -> None:
+def test_figures_follow_from_the_tokens(kind: str) -> None:
     tok = tokenizer(kind)
     for a in TRICKY[::4]:
         for b in (a, a + "x", "x" + a, a[: len(a) // 2] + "low" + a[len(a) // 2 :]):
@@ -106,7 +106,7 @@ def test_the_figures_are_those_of_the_tokens(kind: str) -> None:
             assert found.shared_bytes == max((end for _, end in spans), default=0)
 
 
-def test_forms() -> None:
+def test_differences_as_text_json_and_repr() -> None:
     found = jeton.compare(BYTES, ("low tower", b"low power!"))
     assert str(found) == (
         "9 tokens → 10: 1 removed, 2 added; the first 4 (4 bytes) are shared\n\n"
@@ -136,6 +136,6 @@ def test_special_tokens_need_permission() -> None:
 
 
 @pytest.mark.parametrize("text", ["ab", ("a",), ("a", "b", "c"), ("a", 1), 5])
-def test_one_tokenizer_takes_two_texts(text: object) -> None:
+def test_one_tokenizer_without_a_pair_of_texts_is_refused(text: object) -> None:
     with pytest.raises(jeton.ConfigError, match="a pair of texts"):
         jeton.compare(BYTES, text)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Words are those of Unicode's rules, written out one by one; scripts without spaces form runs."""
+"""Words follow the rules of UAX 29, written out here one by one; scripts without spaces form runs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LINE_ENDS, MARKS = {"CR", "LF", "Newline"}, {"Extend", "Format", "ZWJ"}
 LETTERS, QUOTES = {"ALetter", "Hebrew_Letter"}, {"MidNumLet", "Single_Quote"}
 # every class of the rules, marks, joiners, and characters of four lengths in UTF-8
 SPACED = "aé한ד'\"’.,:;_·1٣½\u0301\u00ad\u200d\u200b \n-ªऩ्ि😉👩𐐀\ufeff\U0001f1e6"
-# A joiner keeps an emoji behind it (WB3c). unicode-segmentation 1.13 does otherwise after ideographs and after the
+# A joiner keeps the emoji after it (WB3c). unicode-segmentation 1.13 deviates after ideographs and after the
 # punctuation of WB6; sequences of emoji are in TRICKY.
 JOINED = regex.compile(r"\u200d\p{Extended_Pictographic}")
-LONE_UNSPACED = "今天のสวัสดีโລກ"  # of which the default rules make a segment each
+LONE_UNSPACED = "今天のสวัสดีโລກ"  # each is a segment by the default rules
 
 
 def is_boundary(text: str, kinds: list[str], at: int) -> bool:
-    """Unicode's default rules between two characters, one after the other. Those of flags are left out."""
+    """True if a word boundary is between two characters, by the default rules in order, without those for flags."""
     if {kinds[at - 1], kinds[at]} & LINE_ENDS:  # WB3a, WB3b
         return True
     if kinds[at - 1] == "ZWJ" and EMOJI.match(text[at]):  # WB3c
@@ -77,7 +77,7 @@ def is_attached(kinds: list[str], index: int) -> bool:
 
 
 def expected(text: str) -> tuple[list[str], list[str], int]:
-    """Words, runs and the number of their characters, by the rules and another library's properties."""
+    """Words, runs and the number of their characters, by the rules above and the properties of the package `regex`."""
     kinds = [next((name for name, kind in CLASSES.items() if kind.match(each)), "Other") for each in text]
     cuts = [0, *(at for at in range(1, len(text)) if is_boundary(text, kinds, at)), len(text)]
     found: list[str] = []
@@ -110,17 +110,17 @@ def ours(text: str) -> tuple[list[str], list[str], int]:
 
 
 @pytest.mark.parametrize("text", [*TRICKY, CORPUS])
-def test_tricky_texts(text: str) -> None:
+def test_words_of_tricky_texts_equal_uax_29(text: str) -> None:
     assert ours(text) == expected(text)
 
 
 @given(st.text(SPACED, max_size=30).filter(lambda text: not JOINED.search(text)))
-def test_the_default_rules(text: str) -> None:
+def test_words_of_random_texts_equal_uax_29(text: str) -> None:
     assert ours(text) == expected(text)
 
 
 @given(st.text(SPACED + LONE_UNSPACED, max_size=30).filter(lambda text: not JOINED.search(text)))
-def test_among_scripts_without_spaces(text: str) -> None:
+def test_words_beside_scripts_without_spaces_equal_uax_29(text: str) -> None:
     assert ours(text) == expected(text)
 
 
@@ -131,10 +131,10 @@ def test_among_scripts_without_spaces(text: str) -> None:
         ("データベースを、使う", ["データベースを", "使う"], 9),
         ("ｶﾀｶﾅ", ["ｶﾀｶﾅ"], 4),
         ("สวัสดีชาวโลก", ["สวัสดีชาวโลก"], 10),  # two vowels are marks
-        ("བོད་སྐད་ཡིག །", ["བོད་སྐད་ཡིག"], 6),  # tsheg and subjoined letters belong to the letter before
+        ("བོད་སྐད་ཡིག །", ["བོད་སྐད་ཡིག"], 6),  # tsheg and subjoined letters belong to the preceding letter
         ("မြန်မာ", ["မြန်မာ"], 3),
         ("ភាសាខ្មែរ", ["ភាសាខ្មែរ"], 5),
-        ("ꦧꦱꦗꦮ", ["ꦧꦱꦗꦮ"], 4),  # letters, of which the default rules make one word
+        ("ꦧꦱꦗꦮ", ["ꦧꦱꦗꦮ"], 4),  # letters that form one word by the default rules
         ("ꆈꌠꉙ", ["ꆈꌠꉙ"], 3),
     ],
 )

@@ -92,7 +92,7 @@ def test_rows_of_one_text() -> None:
     assert shown(left) == ["[efg|", "[bcd|", "[a|"]
 
 
-def test_rows_of_pairs() -> None:
+def test_pairs_are_truncated_and_split_into_rows() -> None:
     def rows(**options: Any) -> list[str]:
         return shown(BERT.encode_batch(["abcdef"], ["xyz"], **options))
 
@@ -112,7 +112,7 @@ def test_rows_of_pairs() -> None:
     ]
 
 
-def test_a_long_batch_is_truncated_alike_by_any_threads() -> None:
+def test_truncation_of_a_long_batch_does_not_depend_on_threads() -> None:
     tok = tokenizer("byte gpt2")
     texts = [CORPUS[start : start + 90] for start in range(0, 600, 7)] * 20
     expected = [tok.encode(text)[:11] for text in texts]
@@ -122,7 +122,7 @@ def test_a_long_batch_is_truncated_alike_by_any_threads() -> None:
     assert tok.decode_batch(batch)[3] == tok.decode(expected[3])
 
 
-def test_no_texts() -> None:
+def test_a_batch_without_texts_is_empty() -> None:
     for batch in (
         BERT.encode_batch([]),
         BERT.encode_batch([], []),
@@ -190,7 +190,7 @@ def test_offsets_of_random_texts(kind: str, data: st.DataObject) -> None:
     ],
 )
 def test_offsets_by_character_for_real_vocabularies(name: str, data: Path) -> None:
-    """Of normalizers that turn each character into one, and of texts in which they do not."""
+    """With normalizers that map each character to one, and with texts in which they do not."""
     tok, rng = jeton.load(data / "vocabs" / name), random.Random(name)
     odd = (
         *(" ", "  ", "\n", "\r\n", "▁", "▁▁", "é", "e\u0301", "ﬁ", "İ", "今", "😉", "[UNK]"),
@@ -226,8 +226,8 @@ UNIGRAM = {
 @pytest.mark.parametrize("model", [WORD_LEVEL, WORD_PIECE, UNIGRAM], ids=lambda model: model["type"])
 @pytest.mark.parametrize("splitter", ["BertPreTokenizer", "WhitespaceSplit", "Whitespace"])
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_offsets_in_words(model: dict[str, Any], splitter: str, lowercase: bool) -> None:
-    """Of unknown tokens, and of pieces that are spelled as if they continued a word."""
+def test_offsets_inside_words_equal_those_of_tokenize(model: dict[str, Any], splitter: str, lowercase: bool) -> None:
+    """Covers unknown tokens, and pieces spelled like continuations of a word."""
     entries = model if "vocab" in model else {**model, "vocab": {piece: id for id, piece in enumerate(WORD_PIECES)}}
     parts = [{"type": splitter}, MARKS] if "vocab" in model else [{"type": splitter}]
     pretokenizer = {"type": "Sequence", "pretokenizers": parts}
@@ -258,7 +258,7 @@ def trimming(*, add_prefix_space: bool) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("add_prefix_space", [True, False])
-def test_trimmed_offsets(add_prefix_space: bool) -> None:
+def test_trimmed_offsets_equal_those_of_tokenize(add_prefix_space: bool) -> None:
     tok = trimming(add_prefix_space=add_prefix_space)
     some = [*TRICKY, " the old é <x> é <x> tale  ", "  the"]
     assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(map(tok.tokenize, some))
@@ -270,7 +270,7 @@ def test_trimmed_offsets(add_prefix_space: bool) -> None:
     assert rows[1:] == [[[spans[at][0] - kept, spans[at][1]], list(spans[at + 1])] for at in (1, 2)]
 
 
-def test_offsets_of_rows() -> None:
+def test_offsets_of_overflowing_rows_are_those_in_the_text() -> None:
     batch = BERT.encode_batch(["äbcdefg", "h"], max_length=5, stride=1, overflow=True, offsets=True)
     assert len(batch) == 5
     rows = [columns_of(batch)[start:end] for start, end in pairwise(batch.offsets.tolist())]
@@ -290,7 +290,7 @@ def test_offsets_of_rows() -> None:
         BERT.encode_batch(["a"], offsets=1)  # type: ignore[arg-type]
 
 
-def test_offsets_are_the_same_for_any_threads() -> None:
+def test_offsets_do_not_depend_on_threads() -> None:
     tok = tokenizer("byte gpt2")
     some = [CORPUS[start : start + 900] for start in range(0, 600, 7)] * 20 + [CORPUS * 2_000]
     alone, two = (tok.encode_batch(some, threads=threads, offsets=True) for threads in (1, 2))
@@ -302,7 +302,7 @@ def test_offsets_are_the_same_for_any_threads() -> None:
 # ── tokenize_batch ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_tokenize_batch_is_tokenize_of_each() -> None:
+def test_tokenize_batch_equals_tokenize_of_each_text() -> None:
     assert BERT.tokenize_batch(["ab", "c"]) == [BERT.tokenize("ab"), BERT.tokenize("c")]
     assert BERT.tokenize_batch(["ab"], iter(["c"])) == [BERT.tokenize("ab", "c")]
     assert BERT.tokenize_batch([]) == BERT.tokenize_batch([], []) == []
@@ -388,7 +388,7 @@ def test_tokens_of_a_sequence() -> None:
 
 
 def test_offsets_of_a_long_run_of_byte_pieces_take_linear_time() -> None:
-    """The run is held back by the decoder; a copy for each of its ids would take over ten seconds."""
+    """The decoder holds back the whole run. Copying it for each id would take over ten seconds."""
     pieces = [f"<0x{byte:02X}>" for byte in range(256)]
     decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
     model = {
@@ -428,7 +428,7 @@ def test_offsets_of_a_sequence_are_those_of_tiktoken() -> None:
     tiktoken = pytest.importorskip("tiktoken")
     tok = tokenizer("byte o200k")
     ranks = {content: id for id, content in tok.vocab.items() if id not in tok.special_tokens.values()}
-    peer = tiktoken.Encoding("small", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})  # it only decodes
+    peer = tiktoken.Encoding("small", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})  # only decodes
     for text in (*TRICKY, CORPUS):
         ids = tok.encode(text)
         assert tok.decode_with_offsets(ids) == peer.decode_with_offsets(ids)
@@ -481,7 +481,7 @@ def test_surrogates_are_errors_by_default() -> None:
 # ── padding ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_padded_rows() -> None:
+def test_rows_are_padded_with_masks() -> None:
     batch = BERT.encode_batch(["ab", "c"], ["d", ""])
     padded = batch.padded(pad_id=9)
     assert padded.to_json() == {
@@ -515,7 +515,7 @@ def test_a_padded_batch_is_a_mapping() -> None:
         hash(padded)
 
 
-def test_the_padding_token_is_that_of_the_tokenizer() -> None:
+def test_the_padding_token_defaults_to_the_pad_role() -> None:
     tok = BERT.add_tokens(["<pad>"])
     with pytest.raises(jeton.ConfigError, match=r"no padding token: pass pad_id=.*with_roles") as caught:
         tok.encode_batch(["a"]).padded()
@@ -526,7 +526,7 @@ def test_the_padding_token_is_that_of_the_tokenizer() -> None:
     assert tok._with_facts(roles={"pad": "<no>"}).encode_batch(["ab"]).pad_id is None
 
 
-def test_columns_for_datasets() -> None:
+def test_to_dict_has_the_columns_of_datasets() -> None:
     batch = BERT.encode_batch(["abcdef", "c"], max_length=5, overflow=True)
     columns = batch.to_dict()
     assert [row.tolist() for row in columns["input_ids"]] == [row.tolist() for row in batch]
@@ -536,7 +536,7 @@ def test_columns_for_datasets() -> None:
     assert repr(batch) == "TokenBatch(3 rows, 13 ids)"
 
 
-@pytest.mark.slow(reason="test_columns_for_datasets; importing datasets takes seconds")
+@pytest.mark.slow(reason="test_to_dict_has_the_columns_of_datasets; importing datasets takes seconds")
 @pytest.mark.filterwarnings("ignore")
 def test_datasets_map_takes_batches() -> None:
     datasets = pytest.importorskip("datasets")
@@ -611,7 +611,7 @@ def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> 
         ),
     ],
 )
-def test_wrong_options(options: dict[str, Any], option: str, message: str) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any], option: str, message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message) as caught:
         BERT.encode_batch(["ab", "abcde"], **options)
     assert caught.value.option == option
@@ -644,7 +644,7 @@ def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         BYTES.encode_batch([long[:50]], max_length=5, stride=4, overflow=True)
 
 
-def test_wrong_padding() -> None:
+def test_wrong_padding_is_refused() -> None:
     batch = BERT.encode_batch(["ab", "abcd"])
     for options, message in (
         ({"length": 5}, r"length=5: row 1 has 6 ids; encode_batch\(…, max_length=5\) truncates"),
@@ -679,13 +679,13 @@ def test_pieces_cover_the_text() -> None:
                     assert overlaps <= {stride}
 
 
-def test_rows_as_lists() -> None:
-    """Ids on both sides of the limit of shared integers, in a batch, of one text, and decoded."""
+def test_rows_convert_to_lists() -> None:
+    """Ids below and above the limit of shared integers, in a batch, in one text, and decoded."""
     wide = 1 << 18
     tok = jeton.Tokenizer.from_merges({97: b"a", wide - 1: b"b", wide: b"c", wide + 5: b"d"}, [])
     texts = ["abcd", "", "dd", "a" * 3000]
     expected = [[97, wide - 1, wide, wide + 5], [], [wide + 5] * 2, [97] * 3000]
-    for _ in range(2):  # the second time integers are shared
+    for _ in range(2):  # the second iteration shares integers
         assert tok.encode_batch(texts).tolist() == expected
         assert [tok.encode(text) for text in texts] == expected
         assert [tok.decode(ids) for ids in expected] == texts
@@ -696,7 +696,7 @@ def test_rows_as_lists() -> None:
         tok.decode_bytes([-1])
 
 
-def test_arrays_of_short_and_long_texts_are_the_same_kind() -> None:
+def test_arrays_of_short_and_long_texts_have_equal_types() -> None:
     tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b"}, [])
     for length in (0, 1, 1024, 1025, 100_000):
         ids = tok.encode_array("ab" * length)

@@ -104,7 +104,7 @@ def test_arrays_are_the_attributes(kind: str) -> None:
         assert array.tolist() == [list(value) if isinstance(value, tuple) else value for value in listed]
 
 
-def test_another_column_is_refused() -> None:
+def test_an_unknown_column_is_refused() -> None:
     encoding = _tokenizers()["bytes"].tokenize("ab")
     for each in (encoding, copy.copy(encoding)):
         with pytest.raises(jeton.ConfigError, match="byte_spans"):

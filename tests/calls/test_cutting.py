@@ -1,4 +1,4 @@
-"""Parts of a text within a number of tokens equal trying every position; texts that grow equal encoding anew."""
+"""Truncation and splitting equal trying every position; growing texts equal encoding the whole again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REAL = (
 UNITS = ("character", "grapheme", "word", "sentence")
 SMALLER = {"sentence": "word", "word": "grapheme", "grapheme": "character", "character": None}
 SPECIALS: tuple[Literal["none", "all"], ...] = ("none", "all")
-# Text that joins with its neighbors: marks, contractions, white space, pieces of special tokens, long runs.
+# Text that merges with adjacent text: marks, contractions, white space, pieces of special tokens, long runs.
 ODD = (
     *("  ", "\n\n", " \n", "\t", "'s", "'ll", "’", "123", "4567", "é", "e\u0301", "👩‍🔬", "🇫🇷", "今天", "。", "한국"),
     *(
@@ -80,7 +80,7 @@ def ends(text: str, at: str) -> list[int]:
 
 
 class Plain:
-    """The same by trying every boundary, from the long end."""
+    """Truncation and splitting by trying every boundary, the longest part first."""
 
     def __init__(self, tok: jeton.Tokenizer, special: Literal["none", "all"]) -> None:
         self._tok = tok
@@ -134,6 +134,8 @@ def check(tok: jeton.Tokenizer, rng: random.Random) -> None:
     try:
         num_tokens = plain.count(text)
     except jeton.InvalidTextError:  # a character that the vocabulary lacks
+        with pytest.raises(jeton.InvalidTextError):
+            tok.split(text, 10**6, at=at, **options)  # type: ignore[arg-type]
         return
     assert tok.count_up_to(text, limit, **options) == (num_tokens if num_tokens <= limit else None)  # type: ignore[arg-type]
     cut: Any = {"at": at, **options}
@@ -142,7 +144,7 @@ def check(tok: jeton.Tokenizer, rng: random.Random) -> None:
     marker = rng.choice(("…", "[...]", " ~ ", ""))
     if _encodes(tok, marker) and plain.count(marker) <= limit:
         wanted = plain.middle(text, limit, at, marker)
-        if plain.count(wanted) <= limit:  # else the suffix leaves no room, and gets shorter
+        if plain.count(wanted) <= limit:  # otherwise the marker leaves too little room, and the suffix gets shorter
             assert tok.truncate(text, limit, side="middle", marker=marker, **cut) == wanted
     try:
         spans = plain.split(text, limit, at)
@@ -192,6 +194,8 @@ def check_growth(tok: jeton.Tokenizer, rng: random.Random) -> None:
         try:
             wanted = tok.encode(text[:at], special=special)
         except jeton.InvalidTextError:
+            with pytest.raises(jeton.InvalidTextError):
+                growing.append(part)
             return
         start, new = growing.append(part)
         assert start >= stable
@@ -202,7 +206,7 @@ def check_growth(tok: jeton.Tokenizer, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_to_trying_every_position(kind: str) -> None:
+def test_chunks_and_truncation_equal_trying_every_position(kind: str) -> None:
     rng = random.Random(kind)
     for _ in range(amount(150, default=12)):
         check(tokenizer(kind), rng)
@@ -211,7 +215,7 @@ def test_equal_to_trying_every_position(kind: str) -> None:
 
 @pytest.mark.parametrize("language", ["aka_asante", "ceb"])
 def test_a_last_chunk_of_unigram_is_counted_as_a_whole(language: str, data: Path) -> None:
-    """Numbers of tokens between joints add up to another one, because Unigram rounds scores."""
+    """The sum of token counts between boundaries differs from the count of the whole, because Unigram rounds scores."""
     tok = jeton.load(data / "vocabs" / "mbart-en-fairseq.sentencepiece.bpe.model")
     text = (data / "udhr" / f"{language}.txt").read_text(encoding="utf-8")
     (chunk,) = tok.split(text, 8192)
@@ -219,7 +223,7 @@ def test_a_last_chunk_of_unigram_is_counted_as_a_whole(language: str, data: Path
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_equal_for_real_vocabularies(name: str, data: Path) -> None:
+def test_chunks_of_published_vocabularies_equal_trying_every_position(name: str, data: Path) -> None:
     rng = random.Random(name)
     for _ in range(amount(150, default=12)):
         check(real(data, name), rng)
@@ -255,7 +259,7 @@ LONG = {
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_long_texts_without_boundaries(text: str) -> None:
-    """Within the limit and without quadratic work, whatever the text."""
+    """Chunks are within the limit, and take no quadratic work, for any text."""
     tok = jeton.default()
     for limit in (7, 400):
         chunks = tok.split(text, limit)
@@ -268,11 +272,13 @@ def test_long_texts_without_boundaries(text: str) -> None:
 
 
 def check_long(tok: jeton.Tokenizer, text: str, limit: int, at: Any) -> None:
-    """Compares the first chunks with trying every boundary as far as so many tokens can reach."""
+    """Compares the first chunks with trying every boundary that the limit of tokens can reach."""
     plain, start = Plain(tok, "none"), 0
     try:
         chunks = tok.split(text, limit, at=at)
-    except jeton.ConfigError:
+    except jeton.ConfigError as error:
+        assert error.position is not None
+        assert plain.prefix(text[error.position : error.position + 200], limit, at) == 0
         return
     for chunk in chunks[:3]:
         length = plain.prefix(text[start : start + len(chunk.text) + 200], limit, at)
@@ -282,7 +288,7 @@ def check_long(tok: jeton.Tokenizer, text: str, limit: int, at: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["byte none", "byte gpt2", "byte cl100k", "byte llama3", "byte o200k", "char none"])
 def test_the_longest_prefix_of_long_texts(kind: str) -> None:
-    """Over all prefixes, though there is no boundary for more than 1 KiB."""
+    """The longest of all prefixes, although no boundary occurs for over 1 KiB."""
     rng = random.Random(kind)
     for _ in range(amount(20, default=3)):
         part = rng.choice((rng.choice(tuple(LONG.values()))[:20], "the older keeper", "toldtheoldtale", "oldTOLDold"))
@@ -303,7 +309,7 @@ NEVER_IN_TEXT = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
 
 def without_bytes(kind: str, missing: set[int]) -> jeton.Tokenizer:
-    """The tokenizer of a kind without some bytes and the merges of which they are a part."""
+    """The tokenizer of a kind, without some bytes and the merges that contain them."""
     full = tokenizer(kind)
     content = {id: token for id, token in full.vocab.items() if not missing & set(token)}
     content = {id: token for id, token in content.items() if id not in full.added_tokens}
@@ -312,7 +318,7 @@ def without_bytes(kind: str, missing: set[int]) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("kind", ["byte none", "byte gpt2", "byte o200k"])
-def test_the_longest_part_without_the_bytes_that_no_text_contains(kind: str) -> None:
+def test_truncation_by_a_vocabulary_without_bytes_that_utf8_never_uses(kind: str) -> None:
     tok = without_bytes(kind, NEVER_IN_TEXT)
     assert len(tok) == len(tokenizer(kind)) - len(NEVER_IN_TEXT) - len(tokenizer(kind).added_tokens)
     rng = random.Random(kind)
@@ -324,7 +330,7 @@ def test_the_longest_part_without_the_bytes_that_no_text_contains(kind: str) -> 
         check_long(tok, text, rng.choice((3, 20)), rng.choice(("character", "grapheme")))
         if kind != "byte none":
             check_long_suffix(tok, text, rng.choice((3, 20)))
-    with pytest.raises(jeton.InvalidTextError):  # bytes that are no text are as unknown as before
+    with pytest.raises(jeton.InvalidTextError):  # bytes that are not UTF-8 remain unknown
         tok.encode(b"old \xff")
     assert tok.decode_bytes(tok.encode(b"old \xe4")) == b"old \xe4"
 
@@ -340,7 +346,7 @@ def test_a_vocabulary_that_lacks_a_byte_of_text_is_cut_within_the_limit() -> Non
 
 
 def check_long_suffix(tok: jeton.Tokenizer, text: str, limit: int) -> None:
-    """Compares the longest suffix with trying every position as far as so many tokens can reach."""
+    """Compares the longest suffix with trying every position that the limit of tokens can reach."""
     found = tok.truncate(text, limit, side="left")
     longer = text[max(0, len(text) - len(found) - 200) :]
     assert found == longer[Plain(tok, "none").suffix(longer, limit, "character") :]
@@ -357,7 +363,7 @@ def test_the_longest_suffix_of_long_texts(kind: str) -> None:
 
 @pytest.mark.parametrize("overlap", [0, 17])
 def test_chunks_of_several_blocks(overlap: int) -> None:
-    """Tokens of a block before the current chunk are forgotten; each chunk equals a prefix searched alone."""
+    """Tokens before the current chunk are dropped; each chunk equals the longest prefix of the remaining text."""
     rng = random.Random(5)
     words = ["天地玄黄", "宇宙洪荒。", "one ", "two, ", "日月盈昃辰宿列張", "\n", "three_four", "寒來暑往 "]
     text = "".join(rng.choice(words) for _ in range(20_000))
@@ -377,8 +383,8 @@ def test_chunks_of_several_blocks(overlap: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKD"])
-def test_the_longest_part_after_a_normalization_form(form: str) -> None:
-    """Of text that the form leaves unchanged. Else the parts are within the limit, and join to the text."""
+def test_truncation_under_a_normalization_form(form: str) -> None:
+    """Exact for text that the form leaves unchanged; otherwise parts are within the limit and join to the text."""
     source = json.loads(tokenizer("byte gpt2").to_bytes())
     del source["model"]["jeton"]
     tok = jeton.Tokenizer.from_bytes(json.dumps({**source, "normalizer": {"type": form}}).encode())
@@ -411,7 +417,7 @@ def test_runs_take_linear_time(run: str, side: Literal["left", "middle"]) -> Non
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+", None])
-def test_the_highest_limit(pattern: str | None) -> None:
+def test_the_highest_limit_leaves_text_whole(pattern: str | None) -> None:
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], pattern=pattern)
     text = "ab cd " * 500
     assert tok.count_up_to(text, MOST_TOKENS) == len(text)
@@ -420,7 +426,7 @@ def test_the_highest_limit(pattern: str | None) -> None:
     assert len(tok.split(text, MOST_TOKENS)) == 1
 
 
-def test_the_text_itself_if_it_fits() -> None:
+def test_a_text_within_the_limit_is_returned_unchanged() -> None:
     tok = jeton.default()
     for side in ("right", "left", "middle"):
         assert tok.truncate("a few words", 100, side=side) == "a few words"

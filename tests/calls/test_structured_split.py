@@ -1,4 +1,4 @@
-"""Chunks at paragraphs, blocks of Markdown and definitions of code: limits, no lost text, and where they end."""
+"""Chunks end at paragraphs, blocks of Markdown and definitions of code, are within the limit, and lose no text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(path: Path) -> str:
 
 
 def checked(tok: jeton.Tokenizer, text: str, limit: int, at: str, overlap: int = 0) -> list[jeton.Chunk]:
-    """The chunks, if they are within their limit, and all of the text."""
+    """Returns the chunks. Checks that they are within the limit and cover the text."""
     chunks = tok.split(text, limit, at=at, overlap=overlap)  # type: ignore[arg-type]
     data = text.encode()
     for chunk in chunks:
@@ -61,14 +61,14 @@ def checked(tok: jeton.Tokenizer, text: str, limit: int, at: str, overlap: int =
 
 
 def expected_end(text: str, start: int, limit: int, at: str) -> int | None:
-    """End of a chunk of bytes, without windows or bisection; None: no line ends in reach."""
+    """End of a chunk of bytes, without windows or bisection; None if no line ends within the limit."""
     places = dict(zip(*boundaries(text, at), strict=True))
     reach = [place for place in places if place > start and len(text[start:place].encode()) <= limit]
     inner = [place for place in [*places, len(text)] if places.get(place, 0) < LINE]
     for place in reach:
         end = next((end for end in inner if end > place), len(text))
         if places[place] == HEADED and len(text[place:end].encode()) > limit:
-            places[place] = sys.maxsize  # what follows the heading is divided anyway
+            places[place] = sys.maxsize  # the text after the heading is split anyway
     reach = [place for place in reach if places[place] < sys.maxsize]
     return max(reach, key=lambda place: (-places[place], place), default=None)
 
@@ -82,7 +82,7 @@ def test_chunks_end_at_the_last_of_the_strongest_boundaries(text: str, limit: in
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_model(kind: str) -> None:
+def test_chunks_of_every_model_are_within_the_limit(kind: str) -> None:
     tok, rng = tokenizer(kind), random.Random(kind)
     for _ in range(amount(60, default=4)):
         text = "".join(rng.choice(("the old ", "today", *LINES)) + "\n" for _ in range(rng.randrange(40)))
@@ -90,12 +90,13 @@ def test_every_model(kind: str) -> None:
         try:
             checked(tok, text, limit, at)
             checked(tok, text, limit, at, overlap=rng.randrange(limit))
-        except jeton.InvalidTextError:
-            assert kind  # a model without an unknown token, as for `encode`
+        except jeton.InvalidTextError:  # a model without an unknown token
+            with pytest.raises(jeton.InvalidTextError):
+                tok.encode(text)
 
 
 @pytest.mark.parametrize(("at", "files"), STRUCTURED, ids=lambda each: each if isinstance(each, str) else "")
-def test_real_files(at: str, files: list[Path]) -> None:
+def test_chunks_of_real_files_are_within_the_limit(at: str, files: list[Path]) -> None:
     tok = jeton.default()
     for path in files[:: amount(1, default=len(files) // 3)]:
         text = read(path)
@@ -104,7 +105,7 @@ def test_real_files(at: str, files: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("limit", [60, 250])
-def test_fences_that_fit_are_whole(limit: int) -> None:
+def test_a_fenced_block_within_the_limit_stays_whole(limit: int) -> None:
     tok = jeton.default()
     num_whole = 0
     for path in PAGES[:: amount(1, default=6)]:
@@ -127,7 +128,7 @@ def test_sections_paragraphs_and_headings() -> None:
     text = "# A\n\nintro\n\n## B\n\none\n\ntwo\n\n## C\n\n- x\n- y\n  - z\n\n# D\n## E\nend\n"
     parts = [chunk.text for chunk in BYTES.split(text, 24, at="markdown")]
     assert parts == ["# A\n\nintro\n\n", "## B\n\none\n\ntwo\n\n", "## C\n\n- x\n- y\n  - z\n\n", "# D\n## E\nend\n"]
-    # What is too long for its heading leaves it only if it is whole then.
+    # A block too long for the chunk of its heading moves to the next chunk only if it fits there whole.
     assert [chunk.text for chunk in BYTES.split("# Head\n\n" + "a b\n" * 3 + "\n", 16, at="markdown")] == [
         "# Head\n\n",
         "a b\n" * 3 + "\n",
@@ -142,8 +143,8 @@ def test_front_matter_is_one_block() -> None:
 
 
 @pytest.mark.parametrize("limit", [300, 900])
-def test_definitions_that_fit_are_whole(limit: int) -> None:
-    """Python's own parser finds the definitions. A chunk never begins inside of one at the top level that fits."""
+def test_a_definition_within_the_limit_stays_whole(limit: int) -> None:
+    """`ast` finds the definitions. No chunk begins inside of a top-level definition that fits into the limit."""
     tok = jeton.default()
     num_whole = 0
     for path in SOURCES[:: amount(1, default=8)]:
@@ -162,7 +163,7 @@ def test_definitions_that_fit_are_whole(limit: int) -> None:
     assert num_whole > 10
 
 
-def test_code_with_braces() -> None:
+def test_code_with_braces_is_split_between_definitions() -> None:
     text = "\n".join(
         (
             *("namespace a {", "", "// First.", "int f(int x)", "{", '    if (x) { return "}"; }', "    else {"),
@@ -185,7 +186,7 @@ def test_code_with_braces() -> None:
     assert starts == ["// First.", "#[test]", "/* A"]
 
 
-def test_not_even_a_line_fits() -> None:
+def test_a_line_over_the_limit_is_split_inside() -> None:
     text = "One two three. Four five six. Seven\n"
     assert [chunk.text for chunk in BYTES.split(text, 16, at="paragraph")] == [
         "One two three. ",
@@ -215,7 +216,7 @@ def test_special_tokens_and_templates() -> None:
         tok.split("a\n\n<|end|>", 4, at="paragraph", special="raise")
 
 
-def test_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_markdown_parser_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "markdown_it", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'jeton\[markdown\]'"):
         BYTES.split("a b", 2, at="markdown")

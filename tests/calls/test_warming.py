@@ -1,4 +1,4 @@
-"""`warm_up` leaves nothing to import or to build for later calls, and changes no result."""
+"""After `warm_up`, calls import and build nothing; it changes no result."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ print({*sys.modules} - warm)
 
 
 @pytest.mark.alone
-def test_tables_are_built() -> None:
+def test_warm_up_builds_tables() -> None:
     code = """
 def took(call):
     start = time.process_time()
@@ -71,7 +71,7 @@ print(warm < cold / 10 or (warm, cold))
     assert run(code) == "True\n"
 
 
-def test_results_are_the_same_and_the_tokenizer_too() -> None:
+def test_warm_up_changes_neither_results_nor_the_tokenizer() -> None:
     tok = jeton.train(["low lower lowest"] * 3, 262, pattern="gpt2", progress=False)
     texts = ["low lower", "newest", "", "a" * 1000]
     before = [tok.encode(text) for text in texts]
@@ -82,8 +82,8 @@ def test_results_are_the_same_and_the_tokenizer_too() -> None:
     assert tok.fingerprint == fingerprint
 
 
-def test_tokenizers_that_cannot_make_all_calls_warm_up() -> None:
-    few = jeton.Tokenizer.from_merges({97: b"a"}, [])  # no other text can be encoded
+def test_tokenizers_without_support_for_all_calls_warm_up() -> None:
+    few = jeton.Tokenizer.from_merges({97: b"a"}, [])  # only "a" can be encoded
     assert few.warm_up().encode("aa") == [97, 97]
     with pytest.raises(jeton.InvalidTextError):
         few.encode("b")

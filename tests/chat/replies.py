@@ -1,4 +1,4 @@
-"""Random replies of models, and what parsing gives back of them; prints a table of the templates in a folder.
+"""Random replies of models, and how parsing reads them; prints a table of the templates in a folder.
 
 python -m tests.chat.replies FOLDER [--each 200] [--seed 1]
 """
@@ -44,7 +44,7 @@ TOOLS: list[dict[str, Any]] = [
     for name in ("get_weather", "time")
 ]
 USER = {"role": "user", "content": "What is the weather?"}
-# Variables with which templates think, or not, and that some templates demand.
+# Variables that switch reasoning of templates on or off, or that some templates require.
 MODES: list[dict[str, Any]] = [
     {"functions": "[]", "datetime": "today"} | mode
     for mode in (

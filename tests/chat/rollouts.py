@@ -1,6 +1,6 @@
-"""Random conversations with a simulated model, and what of `Conversation` must hold for each of them.
+"""Random conversations with a simulated model, and the invariants of `Conversation`.
 
-What the model samples is read from renderings of the whole chat. The checks compare texts of the whole chat as well,
+The sampled replies are read from renderings of the whole chat. The checks compare with the whole chat as well,
 so they share only `tok.chat` with the code that they check.
 """
 
@@ -46,7 +46,7 @@ def dense(text: str) -> str:
 
 
 def in_bytes(tok: jeton.Tokenizer, ids: list[int]) -> list[int]:
-    """Ids of the same text in which each token is a byte, except added ones."""
+    """Ids of the same text with one token for each byte; added tokens stay."""
     single = {tok.id_to_bytes(id): id for id in range(256)}
     return [
         part
@@ -138,7 +138,7 @@ class Rollout:
         before, messages = conv.ids, conv.messages
         written = self.written(messages, message, following)
         if written is None and message is not None and len(message) > 2:
-            return True  # the template has no such turn
+            return True  # the template does not support this turn
         body, stop = (content, "") if written is None else written
         if kind == "cut":
             stop = ""
@@ -189,7 +189,7 @@ class Rollout:
         return True
 
     def check_ids(self, conv: Conversation) -> None:
-        """The mask has what was sampled and nothing else, and spans tile the ids."""
+        """Checks that the mask covers exactly the sampled ids, and that spans tile the ids."""
         mask = [False] * len(conv.ids)
         for start, end in self.sampled:
             mask[start:end] = [True] * (end - start)
@@ -202,7 +202,7 @@ class Rollout:
         assert all(span.message is not None for span in spans if span.source != "template")
 
     def check_refusal(self, conv: Conversation, follows: bool, is_error: bool) -> None:
-        """The reason is about what differs: the text before the reply, the reply, or the text after it."""
+        """Checks that the reason names what differs: the text before the reply, the reply, or the text after it."""
         assert conv.refusal is not None
         if is_error:
             reasons = ("the chat template",)

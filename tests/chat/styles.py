@@ -1,4 +1,4 @@
-"""More templates, written for these tests in the styles of model families: each uses other constructs of Jinja."""
+"""More templates, written for these tests in the styles of model families. Each uses different constructs of Jinja."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates in the styles that are published, written for these tests: what they do, templates in the wild do."""
+"""Templates in the styles of published ones, written for these tests. Published templates use every construct here."""
 
 from __future__ import annotations
 

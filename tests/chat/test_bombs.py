@@ -1,4 +1,4 @@
-"""A short run of `fuzz/templates.py`: hostile templates in processes with limited memory, always the same ones."""
+"""A short run of `fuzz/templates.py` with fixed seeds: hostile templates in processes with limited memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCRIPT = TESTDATA.parent / "fuzz" / "templates.py"
     [["bombs", "--each", str(amount(2, default=1))], ["run", "--templates", str(amount(25, default=8))]],
     ids=lambda c: c[0],
 )
-def test_ends_within_limits(command: list[str]) -> None:
+def test_template_bombs_end_within_limits(command: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *command, "--max-seconds", "0.5"], capture_output=True, text=True, check=False
     )

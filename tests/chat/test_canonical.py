@@ -18,7 +18,7 @@ from ..selection import amount
 
 BYTES = {id: bytes([id]) for id in range(256)}
 KINDS = ["byte gpt2", "byte o200k", "byte none", "char gpt2", "words symbol"]
-# Real vocabularies, and where a space that the encoder adds stays in the decoded text.
+# Published vocabularies -> whether decoding drops the space that the encoder adds
 REAL = {
     "o200k_base.tiktoken": False,
     "llama3.tiktoken": False,
@@ -98,12 +98,12 @@ def check(tok: Tokenizer, texts: list[str], number: int, *, drops_space: bool = 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_to_encoding_run_by_run(kind: str) -> None:
+def test_canonical_ids_equal_encoding_run_by_run(kind: str) -> None:
     check(tokenizer(kind), [text for text in TRICKY if text], amount(2000, default=80))
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_real_vocabularies(name: str, data: Path) -> None:
+def test_canonical_ids_of_published_vocabularies(name: str, data: Path) -> None:
     tok = jeton.load(data / "vocabs" / name)
     texts = [(data / "udhr" / f"{language}.txt").read_text() for language in ("eng", "cmn_hans", "fra", "kor")]
     check(tok, texts, amount(1_500, default=40), drops_space=REAL[name])
@@ -126,7 +126,7 @@ def test_merge_split_and_unreachable() -> None:
     assert cause(after_space, [32, 256]) == (1, "split")
 
 
-def test_added_tokens() -> None:
+def test_spelled_added_tokens_are_canonical_only_without_permission() -> None:
     tok = Tokenizer.from_merges(BYTES, [], special_tokens={"<e>": 300})
     spelled = list(b"a<e>")
     assert cause(tok, spelled) is None
@@ -142,7 +142,7 @@ def test_added_tokens() -> None:
     assert strips.canonicalize([*b"a", word, *b"b"]).ids == [*b"a", word, *b"b"]
 
 
-def test_text_that_is_lost(data: Path) -> None:
+def test_ids_whose_text_is_lost_are_not_canonical(data: Path) -> None:
     tok = Tokenizer.from_merges(BYTES, [])
     assert cause(tok, [97, 0xE5, 0xB0]) == (1, "invalid_bytes")
     assert tok.canonicalize([97, 0xE5, 0xB0]).ids == [97, 0xE5, 0xB0]
@@ -156,7 +156,7 @@ def test_text_that_is_lost(data: Path) -> None:
     assert cause(neox, neox.encode("e") + neox.encode("\u0301")) == (0, "normalization")
 
 
-def test_text_that_the_encoder_drops(tmp_path: Path) -> None:
+def test_ids_of_dropped_text_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "x": 2}, "merges": []}
     normalizer = {"type": "Replace", "pattern": {"String": "x"}, "content": ""}
@@ -168,7 +168,7 @@ def test_text_that_the_encoder_drops(tmp_path: Path) -> None:
     assert tok.canonicalize([0, 2, 1]).ids == [0, 1]
 
 
-def test_positions() -> None:
+def test_positions_map_between_old_and_new_ids() -> None:
     tok = Tokenizer.from_merges({**BYTES, 256: b"ab"}, [(97, 98, 256)], special_tokens={"<e>": 300})
     canonical = tok.canonicalize([97, 98, 300, 98, 97, 98])
     assert canonical.ids == [256, 300, 98, 256]
@@ -176,7 +176,7 @@ def test_positions() -> None:
     assert [canonical.to_old(at) for at in range(5)] == [0, 2, 3, 4, 6]
 
 
-def test_arguments() -> None:
+def test_wrong_ids_are_refused() -> None:
     tok = Tokenizer.from_merges(BYTES, [])
     assert tok.is_canonical([])
     assert tok.is_canonical(iter([97]))

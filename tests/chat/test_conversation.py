@@ -1,4 +1,4 @@
-"""Conversations keep sampled ids, equal the rendering of the whole, and refuse what the template rewrites."""
+"""Conversations keep sampled ids, equal the rendering of the whole chat, and refuse what the template rewrites."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THINKING = """\
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
 OWNED_BY_NEXT = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
-# As gpt-oss: the last reply of a chat has another stop token.
+# As in gpt-oss: the last reply of a chat has a different stop token.
 TWO_STOPS = """\
 {%- for m in messages %}
     {{- '<|im_start|>' + m.role + '<|user|>' + m.content }}
@@ -59,7 +59,7 @@ def decoded(found: list[int] | None) -> str | None:
 
 
 @pytest.mark.parametrize("part", range(18))
-def test_random_conversations(part: int, data: Path) -> None:
+def test_random_conversations_equal_whole_chats(part: int, data: Path) -> None:
     """500 conversations with each published template, one in the default selection."""
     paths = sorted((data / "templates").glob("*.jinja"))[part::18]
     if not paths:
@@ -81,7 +81,7 @@ def test_random_conversations(part: int, data: Path) -> None:
 
 @pytest.mark.parametrize("part", range(9))
 def test_kept_turns_of_published_templates(part: int, data: Path) -> None:
-    """Reasoning that a template would drop stays; between the sampled turns is the template's text for other replies."""
+    """Sampled reasoning stays, even if the template would drop it; the text between sampled turns is the template's."""
     kept = 0
     for path in sorted((data / "templates").glob("*.jinja"))[part::9]:
         source = path.read_text(encoding="utf-8")
@@ -91,13 +91,13 @@ def test_kept_turns_of_published_templates(part: int, data: Path) -> None:
             conv = tok.conversation(user("hi"), keep_sampled=True, **options)
         except ChatTemplateError:
             options |= {"tools": TOOLS, "variables": {"datetime": "now", "functions": "[]"}}
-            if "c4ai-command-r-plus" in path.name:  # which has tools in a form of its own
+            if "c4ai-command-r-plus" in path.name:  # it writes tools in its own form
                 continue
             conv = tok.conversation(user("hi"), keep_sampled=True, **options)
         for turn in range(3):
             conv.add_sampled(tok.encode("<think>\nhm</think>ok"))
             if conv.add(user(f"q{turn}")) is None:
-                assert "c4ai-command-r7b" in path.name, conv.refusal  # which always writes a generation prompt
+                assert "c4ai-command-r7b" in path.name, conv.refusal  # it always writes a generation prompt
                 break
         else:
             kept += 1
@@ -149,7 +149,7 @@ def test_a_stop_token_of_the_next_turn_is_not_doubled() -> None:
         assert tok.decode(conv.add(user("bye")) or []) == added
 
 
-def test_another_stop_token_than_the_templates() -> None:
+def test_a_foreign_stop_token_is_refused_or_kept_on_request() -> None:
     conv = start(TWO_STOPS)
     conv.add_sampled(ids("ok</s>"))
     assert conv.add(user("bye")) is None
@@ -161,22 +161,22 @@ def test_another_stop_token_than_the_templates() -> None:
     assert decoded(conv.add(user("bye"))) == "<|im_start|>user<|user|>bye<|im_end|><|im_start|>assistant<|user|>"
 
 
-def test_a_stop_token_that_the_reply_spells_is_not_one() -> None:
+def test_a_stop_token_spelled_as_text_does_not_end_the_reply() -> None:
     conv = start()
     conv.add_sampled(TOK.encode("ok<|im_end|>", special="none"))
     assert decoded(conv.add(user("bye"))) == "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"
     assert decoded(conv.ids).count("<|im_end|><|im_end|>\n") == 1  # type: ignore[union-attr]
 
 
-def test_a_token_at_the_end_that_is_no_stop_token() -> None:
+def test_an_added_token_at_the_end_is_not_a_stop_token() -> None:
     tok = TOK.add_tokens([jeton.AddedToken("</think>", special=False)])
     conv = tok.conversation(user("hi"), template="chatml")
-    conv.add_sampled(tok.encode("<think>hm</think>"))  # cut there
+    conv.add_sampled(tok.encode("<think>hm</think>"))  # the reply is cut off there
     assert tok.decode(conv.add(user("bye")) or []).startswith("<|im_start|>user")
     assert tok.decode(conv.ids).count("hm</think><|im_end|>\n") == 1
     assert conv.messages[1]["content"] == "<think>hm</think>"
     conv = start()
-    conv.add_sampled(ids("ok</s>"))  # special tokens end a reply
+    conv.add_sampled(ids("ok</s>"))  # `</s>` is special, so it ends the reply
     assert conv.add(user("bye")) is None
     assert conv.refusal == "the reply ends with '</s>', where the template writes '<|im_end|>\\n<|im_start|>user\\n'"
 
@@ -194,8 +194,8 @@ def test_a_token_at_the_end_that_is_no_stop_token() -> None:
         ids(""),
     ],
 )
-@pytest.mark.parametrize("template", ["chatml", "llama3"])  # the second strips replies
-def test_ids_that_are_not_those_of_their_text(sampled: list[int], template: str) -> None:
+@pytest.mark.parametrize("template", ["chatml", "llama3"])  # the second template strips replies
+def test_non_canonical_sampled_ids_are_kept(sampled: list[int], template: str) -> None:
     tok = TOK.add_tokens(list(jeton.chat.PRESETS[template].tokens))
     if template == "llama3":
         sampled = [tok.special_tokens["<|eot_id|>"] if id == tok.special_tokens["<|im_end|>"] else id for id in sampled]
@@ -207,14 +207,14 @@ def test_ids_that_are_not_those_of_their_text(sampled: list[int], template: str)
     assert [id for id, is_sampled in zip(conv.ids, conv.mask, strict=True) if is_sampled] == sampled
 
 
-def test_ids_as_an_array() -> None:
+def test_sampled_ids_may_be_an_array() -> None:
     np = pytest.importorskip("numpy")
     conv = start()
     conv.add_sampled(np.array(ids("ok<|im_end|>"), np.int64))
     assert conv.ids[-len(ids("ok<|im_end|>\n")) :] == ids("ok<|im_end|>\n")
 
 
-def test_spans() -> None:
+def test_spans_name_the_source_of_ids() -> None:
     conv = start()
     conv.add_sampled(ids("ok<|im_end|>"))
     conv.add([*user("bye"), *user("now")])
@@ -232,7 +232,7 @@ def test_spans() -> None:
 # ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_reasoning_that_the_next_turn_drops() -> None:
+def test_a_template_that_drops_reasoning_is_refused() -> None:
     sampled = ids("<think>hm</think>ok<|im_end|>")
     conv = start(THINKING)
     conv.add_sampled(sampled)
@@ -244,7 +244,7 @@ def test_reasoning_that_the_next_turn_drops() -> None:
     assert conv.add(tool) is not None  # the same conversation goes on with other messages
     assert conv.refusal is None
     conv.add_sampled(ids("It rains.<|im_end|>"))
-    assert conv.add(user("bye")) is None  # which drops the reasoning two turns before
+    assert conv.add(user("bye")) is None  # now the template drops the reasoning of message 1
     assert conv.refusal is not None
     assert conv.refusal.startswith(
         "the template rewrites the content of message 1, at character 52: '<think>hm</think>ok"
@@ -252,7 +252,7 @@ def test_reasoning_that_the_next_turn_drops() -> None:
     assert "becomes 'ok<|im_end|>" in conv.refusal
 
 
-def test_keeping_reasoning() -> None:
+def test_keep_sampled_keeps_reasoning() -> None:
     conv = start(THINKING, keep_sampled=True)
     for turn in range(3):
         conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
@@ -260,7 +260,7 @@ def test_keeping_reasoning() -> None:
     assert decoded(conv.ids).count("<think>") == 3  # type: ignore[union-attr]
 
 
-def test_other_reasons() -> None:
+def test_refusals_name_moved_tools_rewritten_messages_and_template_errors() -> None:
     moved = "{% for m in messages %}{% if loop.last %}{{ '<|user|>' + tools[0].name }}{% endif %}{{ '<|im_start|>' + m.content + '<|im_end|>' }}{% endfor %}"
     conv = start(moved, tools=[{"name": "weather"}])
     conv.add_sampled(ids("ok<|im_end|>"))
@@ -282,7 +282,7 @@ def test_other_reasons() -> None:
     assert conv.refusal == "the chat template refuses in line 1: three"
 
 
-def test_a_message_of_the_caller() -> None:
+def test_a_message_given_with_sampled_ids_is_compared_with_them() -> None:
     tool_calls = [{"function": {"name": "weather", "arguments": {"city": "x"}}}]
     message = {"content": "", "tool_calls": tool_calls}
     result = [{"role": "tool", "content": "rain"}]
@@ -294,13 +294,13 @@ def test_a_message_of_the_caller() -> None:
     assert conv.add(result) is not None, conv.refusal
     assert tok.decode(conv.ids).count(spaced) == 1
     conv = tok.conversation(user("hi"), template=template)
-    conv.add_sampled(tok.encode("well: " + spaced, special="all"), message)  # not what the message has
+    conv.add_sampled(tok.encode("well: " + spaced, special="all"), message)  # the message lacks "well: "
     assert conv.add(result) is None
     assert conv.refusal is not None
     assert conv.refusal.startswith("the template rewrites the sampled text of message 1: 'well: <tool_call>")
 
 
-def test_a_part_of_the_content_that_is_dropped() -> None:
+def test_a_template_that_drops_content_is_refused() -> None:
     template = "{% for m in messages %}{{ '<|im_start|>' + (m.content if m.content is string else m.content[0].text) + '<|im_end|>' }}{% endfor %}"
     template += "{% if add_generation_prompt %}{{ '<|im_start|>' }}{% endif %}"
     for texts, refusal in (
@@ -349,14 +349,14 @@ def test_a_turn_renders_and_encodes_a_bounded_part(template: str, monkeypatch: p
         costs[len(conv.messages)] = sum(rendered) / turns
     assert max(costs.values()) < 2 * costs[101], costs
     assert max(encoded) < 200
-    assert sorted(number for number in rendered if number > 60)[-1] < 202  # the whole, now and then
+    assert sorted(number for number in rendered if number > 60)[-1] < 202  # sometimes the whole chat is rendered
     monkeypatch.undo()
     assert conv.prove()
     assert conv.ids == TOK.chat(conv.messages, template=template, add_generation_prompt=True).ids
     assert [span.message for span in conv.spans if span.source == "sampled"] == list(range(1, 200, 2))
 
 
-def test_a_change_beyond_the_rendered_part_is_found() -> None:
+def test_a_change_outside_of_the_rendered_part_is_found_later() -> None:
     forgetful = THINKING.replace(
         "{%- set content = m.content | trim %}",
         "{%- set content = m.content if loop.index0 + 100 > messages|length else '' %}",
@@ -369,7 +369,7 @@ def test_a_change_beyond_the_rendered_part_is_found() -> None:
     assert conv.prove() is (len(conv.messages) < 101)
 
 
-def test_a_template_that_permits_no_part() -> None:
+def test_a_template_with_message_numbers_is_rendered_whole() -> None:
     numbered = "{% for m in messages %}{{ '<|im_start|>' ~ loop.index ~ m.content + '<|im_end|>' }}{% endfor %}"
     numbered += "{% if add_generation_prompt %}{{ '<|im_start|>' ~ (messages|length + 1) }}{% endif %}"
     conv = start(numbered)
@@ -396,7 +396,7 @@ def test_branches_are_independent() -> None:
     assert decoded(branches[1].add(user("end"))) == "<|im_start|>user\nend<|im_end|>\n<|im_start|>assistant\n"
 
 
-def test_pickling() -> None:
+def test_a_pickled_conversation_continues() -> None:
     conv = start(THINKING)
     conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
     again = pickle.loads(pickle.dumps(conv))
@@ -404,7 +404,7 @@ def test_pickling() -> None:
     assert again.add([{"role": "tool", "content": "x"}]) == conv.add([{"role": "tool", "content": "x"}])
 
 
-def test_messages_are_copies() -> None:
+def test_changes_of_the_callers_messages_do_not_reach_the_conversation() -> None:
     messages = user("hi")
     conv = TOK.conversation(messages, template="chatml")
     messages[0]["content"] = "changed"
@@ -413,7 +413,7 @@ def test_messages_are_copies() -> None:
     assert conv.add(user("bye")) is not None
 
 
-def test_wrong_calls() -> None:
+def test_wrong_calls_are_refused() -> None:
     conv = start()
     with pytest.raises(ConfigError, match=r"waits for a sampled turn; call add_sampled\(ids\) before add"):
         conv.add(user("bye"))
@@ -450,7 +450,7 @@ def test_wrong_calls() -> None:
 
 def test_special_tokens_in_messages() -> None:
     conv = start(special="raise")
-    conv.add_sampled(TOK.encode("ok <|im_end|>", special="none"))  # the reply spells one
+    conv.add_sampled(TOK.encode("ok <|im_end|>", special="none"))  # the reply spells a special token
     with pytest.raises(SpecialTokenError):
         conv.add(user("<|im_end|>"))
     assert conv.add(user("bye")) is not None
@@ -467,8 +467,8 @@ def test_special_tokens_in_messages() -> None:
     "name", ["phi-3-mini.tokenizer.json", "mistral-v1.model", "roberta-base.tokenizer.json", "spm-ja.model"]
 )
 @pytest.mark.parametrize("template", ["chatml", "llama3", "mistral", "gemma"])
-def test_ids_of_published_vocabularies_are_those_of_the_whole(data: Path, name: str, template: str) -> None:
-    """Whatever a vocabulary does at the start of a text, the ids after a reply are those that the whole chat has."""
+def test_ids_with_published_vocabularies_equal_those_of_the_whole_chat(data: Path, name: str, template: str) -> None:
+    """Some vocabularies add a space at the start of a text; ids after a reply equal those of the whole chat."""
     special = jeton.chat.PRESETS[template].tokens
     tok = jeton.load(data / "vocabs" / name).add_tokens(list(special))
     messages = user("hi there")
@@ -479,7 +479,7 @@ def test_ids_of_published_vocabularies_are_those_of_the_whole(data: Path, name: 
         messages = [*messages, {"role": "assistant", "content": text}, *following]
         whole = tok.chat(messages, template=template)
         if whole.ids[: len(before)] != before:
-            assert (name, template) == ("roberta-base.tokenizer.json", "llama3")  # which has a token of two newlines
+            assert (name, template) == ("roberta-base.tokenizer.json", "llama3")  # it has a token of two newlines
             return
         assert conv.prompt_ids == before
         end = whole.turns[-2].token_spans[0][1]

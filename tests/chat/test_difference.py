@@ -157,7 +157,7 @@ def test_planted_causes_are_named(name: str) -> None:
     change, kind, cause = PLANTED[name]
     found = jeton.chat_diff(TOK, BASE, changed(change))
     assert (found.kind, bool(re.fullmatch(cause, found.cause))) == (kind, True), found.cause
-    # What the result says of ids and texts is so.
+    # The figures of the result agree with the ids and texts.
     a, b = (
         TOK.chat(each["messages"], tools=each.get("tools"), add_generation_prompt=True)
         for each in (BASE, changed(change))
@@ -178,7 +178,7 @@ def test_planted_causes_are_named(name: str) -> None:
 
 @pytest.mark.slow(reason="the templates of these tests, above")
 def test_planted_causes_are_named_with_published_templates(data: Path) -> None:
-    """The same for each template, if it renders both requests, and writes the change."""
+    """Planted causes are named for each template that renders both requests and writes the change."""
     counts: Counter[str] = Counter()
     for path in sorted((data / "templates").glob("*.jinja")):
         template = path.read_text(encoding="utf-8")
@@ -203,7 +203,7 @@ def test_planted_causes_are_named_with_published_templates(data: Path) -> None:
     assert counts["named"] > 500
 
 
-def test_history_that_is_written_otherwise() -> None:
+def test_reasoning_dropped_from_history_is_named() -> None:
     asked = [{"role": "user", "content": "weather?"}]
     thought = {"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": [call("f", city="x")]}
     asked += [thought, {"role": "tool", "content": "rain"}]
@@ -238,7 +238,7 @@ def test_a_spelled_special_token() -> None:
     assert jeton.chat_diff(TOK, one, two, special="all").kind == "same"
 
 
-def test_dates_and_variables() -> None:
+def test_different_dates_and_variables_are_named() -> None:
     template = "{{ strftime_now('%Y-%m-%d') }} {{ style }} {{ messages[0].content }}"
     messages = [{"role": "user", "content": "hi"}]
     dates = (datetime(2026, 11, 26), datetime(2026, 11, 27))
@@ -254,7 +254,7 @@ def test_dates_and_variables() -> None:
 
 
 def test_requests_of_anthropic_and_of_openai_are_compared() -> None:
-    """The same conversation in three forms has the same ids."""
+    """One conversation in three forms has equal ids."""
     anthropic = {
         "system": [{"type": "text", "text": "Be short."}],
         "tools": [{"name": "f", "description": "d", "input_schema": {"type": "object"}}],
@@ -306,8 +306,8 @@ def test_requests_of_anthropic_and_of_openai_are_compared() -> None:
 
 
 @pytest.mark.parametrize("template", [LLAMA3, MISTRAL], ids=["llama3", "mistral"])
-def test_other_templates(template: str) -> None:
-    """A template that writes tools after the first messages, or with the last one."""
+def test_changed_tools_are_named_with_other_templates(template: str) -> None:
+    """Templates that write tools after the first messages, or with the last message."""
     request = changed(lambda request: request["messages"].__delitem__(0))
     other = deepcopy(request)
     other["tools"][2]["function"]["description"] = "Weather"
@@ -316,7 +316,7 @@ def test_other_templates(template: str) -> None:
     assert "tool 2 (get_weather): function.description" in found.cause
 
 
-def test_arguments_as_text_where_a_template_needs_it() -> None:
+def test_arguments_given_to_the_template_as_text_are_compared() -> None:
     template = "{% for m in messages %}{% for c in m.tool_calls or [] %}{{ '<' + c.function.arguments + '>' }}{% endfor %}{% endfor %}"
     one, two = (
         [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [call("f", n=number)]}]
@@ -362,7 +362,7 @@ def test_long_conversations_take_few_renderings(monkeypatch: pytest.MonkeyPatch)
     assert calls <= 6
 
 
-def test_values() -> None:
+def test_differences_of_values_are_described() -> None:
     assert difference_of_values({"a": 1}, {"b": 1}) == "a: only in A"
     assert difference_of_values({"a": 1}, {"a": 1, "b": 1}) == "b: only in B"
     assert difference_of_values({"a": 1, "b": 2}, {"b": 3, "a": 1}) == "other key order, and other values"

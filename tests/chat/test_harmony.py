@@ -92,8 +92,8 @@ def test_reasoning_is_dropped_before_a_final_reply() -> None:
     past = [user("a"), reply("hm", "analysis"), reply("b")]
     assert rendered(past) == ("<|start|>user<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|end|>")
     assert "hm" in rendered(past, keep_analysis=True)
-    assert "hm" in rendered([*past[:2], CALL, RESULT])  # the turn goes on
-    assert "ho" in rendered([*past, user("c"), reply("ho", "analysis"), reply("d")])  # only before the first final one
+    assert "hm" in rendered([*past[:2], CALL, RESULT])  # the turn continues
+    assert "ho" in rendered([*past, user("c"), reply("ho", "analysis"), reply("d")])  # before the first final one
     assert HARMONY.render(past).spans[1] is None
 
 
@@ -118,7 +118,7 @@ def test_special_tokens_in_messages_are_text() -> None:
 
 
 def marked(messages: Any, **options: Any) -> str:
-    """What the mask has, between brackets."""
+    """The text, with the masked-in parts in brackets."""
     made = HARMONY.render(messages, **options)
     parts, before = [], False
     for id, mark in zip(made.ids, made.mask, strict=True):
@@ -127,8 +127,8 @@ def marked(messages: Any, **options: Any) -> str:
     return "".join(parts) + ("]" if before else "")
 
 
-def test_mask() -> None:
-    """What the model generates: from the prompt to the id that stops it."""
+def test_the_mask_covers_generated_ids() -> None:
+    """The mask covers the ids from the prompt to the id that stops the model."""
     messages = [user("a"), reply("hm", "analysis"), CALL, RESULT, reply("ho", "analysis"), reply("b")]
     assert marked(messages, training=True, keep_analysis=True) == (
         "<|start|>user<|message|>a<|end|>"
@@ -169,7 +169,7 @@ SCHEMAS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "expected"), SCHEMAS)
-def test_schemas(schema: Any, expected: str) -> None:
+def test_schemas_are_written_as_typescript(schema: Any, expected: str) -> None:
     tool = {"name": "f", "description": "", "parameters": schema}
     text = tools_section([{"name": "n", "tools": [tool]}])
     assert text == f"# Tools\n\n## n\n\nnamespace n {{\n\ntype f = ({expected}) => any;\n\n}} // namespace n"
@@ -259,13 +259,13 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "role", "messages"), PARSED)
-def test_parse(text: str, role: Any, messages: Any) -> None:
+def test_ids_parse_into_messages(text: str, role: Any, messages: Any) -> None:
     assert HARMONY.parse(ids_of(text), role=role) == messages
     assert HARMONY.parse(np.array(ids_of(text), np.uint32), role=role) == messages
 
 
 @pytest.mark.parametrize(("text", "role", "message"), BROKEN)
-def test_parse_refuses(text: str, role: Any, message: str) -> None:
+def test_malformed_ids_are_refused(text: str, role: Any, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         HARMONY.parse(ids_of(text), role=role)
     assert caught.value.format == "harmony"
@@ -274,12 +274,12 @@ def test_parse_refuses(text: str, role: Any, message: str) -> None:
 
 
 def test_a_header_without_content() -> None:
-    """With ``strict=False``, what follows the channel is a content."""
+    """With ``strict=False``, the text after the channel is the content."""
     ids = ids_of("<|channel|>final some text<|end|>")
     assert HARMONY.parse(ids, strict=False) == [{"role": "assistant", "content": "some text", "channel": "final"}]
 
 
-def test_streaming() -> None:
+def test_streamed_text_is_whole_characters() -> None:
     """Characters come as soon as they are whole; broken bytes are replaced."""
     parser = HARMONY.parser()
     assert [parser.push(id) for id in ids_of("<|channel|>final<|message|>")] == [""] * 7
@@ -291,8 +291,8 @@ def test_streaming() -> None:
     assert parser.current is None
 
 
-def test_round_trip() -> None:
-    """Messages of one text come back."""
+def test_rendered_messages_parse_back() -> None:
+    """Messages with a single text survive rendering and parsing."""
     rng = random.Random(1)
     seen = 0
     for _ in range(400):
@@ -336,7 +336,7 @@ def cases(number: int) -> list[tuple[int, list[dict[str, Any]], dict[str, Any]]]
     return made
 
 
-def test_recorded_ids(data: Path) -> None:
+def test_ids_equal_recorded_ones(data: Path) -> None:
     """Ids of openai-harmony 0.0.8, recorded: of generated conversations, and of the example of its documentation."""
     harmony = o200k(data)
     sampled = [200005, 17196, 200008, 17, 659, 220, 17, 314, 220, 19, 13, 200002]
@@ -365,7 +365,7 @@ def test_ids_equal_those_of_openai_harmony(data: Path) -> None:
 
 
 def test_objects_of_openai_harmony(data: Path) -> None:
-    """Its messages as dicts, and its built-in tools."""
+    """Messages of openai-harmony as dicts, and its built-in tools."""
     peer(data)
     import openai_harmony as theirs
 
@@ -385,7 +385,7 @@ def test_objects_of_openai_harmony(data: Path) -> None:
 
 
 def test_messages_equal_those_of_openai_harmony(data: Path) -> None:
-    """Also of damaged ids: equal, or both refuse."""
+    """For damaged ids, too: equal messages, or both refuse."""
     harmony, theirs = o200k(data), peer(data)
     tok = harmony._tok
     special = [tok.special_tokens[token] for token in TOKENS]

@@ -1,4 +1,4 @@
-"""Templates that would not end, fill the memory or get out: a clear error, soon."""
+"""Templates that would run forever, fill memory or leave the sandbox end quickly in a clear error."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ ENDLESS = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ENDLESS)
-def test_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_templates_end(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_SECONDS", MAX_SECONDS)
     begun = time.monotonic()
     with pytest.raises(ChatTemplateError) as error:
@@ -120,7 +120,7 @@ def test_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert time.monotonic() - begun < 10  # the limit, and what one step may take on a busy machine
 
 
-def test_what_jinja_would_print_for_ever() -> None:
+def test_an_exponential_repr_is_cut_off() -> None:
     template = (
         "{% set n = namespace(x=1) %}"
         + "{% set n.x = namespace(a=n.x, b=n.x) %}" * 200
@@ -162,13 +162,13 @@ OUT = {
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_stays_inside(name: str) -> None:
+def test_templates_cannot_leave_the_sandbox(name: str) -> None:
     messages = [dict(HI[0])]
     try:
         text = TOK.chat(messages, template=OUT[name] + "\n").text
     except ChatTemplateError:
         return
-    assert text.strip() == "", text  # undefined: nothing
+    assert text.strip() == "", text  # an undefined value prints nothing
     assert messages == HI
 
 
@@ -200,14 +200,14 @@ BROKEN = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", BROKEN)
-def test_says_what_is_wrong(name: str) -> None:
+def test_errors_of_broken_templates_are_short(name: str) -> None:
     with pytest.raises(ChatTemplateError) as error:
         TOK.chat(HI, template=BROKEN[name] + "\n")
     assert str(error.value).startswith("the chat template")
     assert len(str(error.value)) < 600
 
 
-def test_says_where() -> None:
+def test_errors_have_the_line_of_the_template() -> None:
     with pytest.raises(ChatTemplateError, match="refuses in line 3: roles must alternate") as error:
         TOK.chat(HI, template="a\n{% if true %}\n{{ raise_exception('roles must alternate') }}\n{% endif %}")
     assert error.value.line == 3
@@ -216,17 +216,17 @@ def test_says_where() -> None:
 
 
 @pytest.mark.parametrize("own", [7, [], {}, [7], [{"template": 7}], {"a": 7}, [{"name": 7, "template": "x"}], True])
-def test_templates_that_are_none(own: Any) -> None:
+def test_chat_templates_of_invalid_types_are_refused(own: Any) -> None:
     with pytest.raises(ChatTemplateError):
         TOK._with_facts(chat_template=own).chat(HI)
 
 
-def test_a_tokenizer_that_fits_no_preset_names_the_estimate() -> None:
+def test_a_tokenizer_that_fits_no_preset_suggests_chat_count() -> None:
     with pytest.raises(ChatTemplateError, match=r"no chat template; .*; jeton\.chat_count\(tok, messages\) estimates"):
         jeton.Tokenizer.from_merges({104: b"h"}, []).chat(HI)
 
 
-def test_which_template() -> None:
+def test_errors_name_the_templates_to_choose_from() -> None:
     with pytest.raises(ChatTemplateError, match=r"no chat template; .*'chatml'"):
         TOK.chat(HI)
     with pytest.raises(ChatTemplateError, match="no chat template 'chatmel'"):
@@ -252,25 +252,25 @@ def loop() -> list[Any]:
     ["hi", b"hi", {"role": "user"}, 7, None, [], [7], [{}], [{"role": 7}], ["hi"], iter(())]
     + [[{"role": "user", "content": content}] for content in (b"x", object(), {1: 2}, loop(), {"a": {7}})],
 )
-def test_messages_that_are_none(messages: Any) -> None:
+def test_invalid_messages_are_refused(messages: Any) -> None:
     with pytest.raises(ConfigError):
         TOK.chat(messages, template="{{ messages }}")
 
 
 @pytest.mark.parametrize("tools", ["x", [7], [b"x"]])
-def test_tools_that_are_none(tools: Any) -> None:
+def test_invalid_tools_are_refused(tools: Any) -> None:
     with pytest.raises(ConfigError, match="tools"):
         TOK.chat(HI, template="{{ tools }}", tools=tools)
 
 
-def test_a_lone_surrogate() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(jeton.InvalidTextError):
         TOK.chat([{"role": "user", "content": "\ud800"}], template="{{ messages[0].content }}")
 
 
 @pytest.mark.timeout(60)
-def test_long_chats_are_no_hostile_ones() -> None:
-    """A long message, and two thousand messages, through templates that look at all of them in every turn."""
+def test_long_chats_stay_within_the_limits() -> None:
+    """A long message and 2,000 messages, in templates that read all messages in every turn."""
     from .templates import CHATML_WITH_TOOLS
 
     tok = TOK.add_tokens(["<|im_start|>", "<|im_end|>"])
@@ -281,7 +281,7 @@ def test_long_chats_are_no_hostile_ones() -> None:
     assert len(tok.chat(many, template=CHATML_WITH_TOOLS).turns) == 2000
 
 
-def test_a_slice_of_many_messages_is_not_looked_through_in_each_turn() -> None:
+def test_a_slice_of_many_messages_takes_linear_time() -> None:
     many = [{"role": "user", "content": "some words"}] * 3000
     source = "{% set rest = messages[1:] %}{% for m in rest %}{% if rest | length > 9 %}.{% endif %}{% endfor %}"
     began = time.process_time()
@@ -289,7 +289,7 @@ def test_a_slice_of_many_messages_is_not_looked_through_in_each_turn() -> None:
     assert time.process_time() - began < 5
 
 
-def test_limits_grow_with_what_is_given() -> None:
+def test_limits_grow_with_the_messages() -> None:
     long = "x" * 300_000
     assert TOK.count(
         TOK.chat([{"role": "user", "content": long}], template="{{ '<s>' + messages[0].content }}").text
@@ -298,7 +298,7 @@ def test_limits_grow_with_what_is_given() -> None:
         TOK.chat(HI, template="{{ 'x' * 300000 }}")
 
 
-def test_keywords_that_chat_does_not_have() -> None:
+def test_unknown_keywords_of_chat_are_refused() -> None:
     with pytest.raises(TypeError, match=r"no keyword 'enable_thinking'; .*variables=\{'enable_thinking': …\}"):
         TOK.chat(HI, template="{{ 1 }}", enable_thinking=False)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'add_generation_promt'; did you mean add_generation_prompt="):
@@ -310,7 +310,7 @@ def test_keywords_that_chat_does_not_have() -> None:
             TOK.chat(HI, template=source, variables=variables)  # type: ignore[arg-type]
 
 
-def test_threads_do_not_meet() -> None:
+def test_threads_render_independently() -> None:
     source = "{% for m in messages %}{{ '<s>' + m.content }}{% endfor %}"
     expected = {n: TOK.chat([{"role": "user", "content": str(n)}] * n, template=source).turns for n in (1, 20, 50)}
     wrong = []
@@ -328,7 +328,7 @@ def test_threads_do_not_meet() -> None:
     assert not wrong
 
 
-def test_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_jinja_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "jinja2", None)

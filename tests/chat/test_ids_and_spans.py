@@ -40,8 +40,8 @@ FLAGS: list[dict[str, bool]] = [
 
 
 def check_char_spans(chat: jeton.chat.Chat) -> None:
-    """The spans for turns and masks are those of the encoding."""
-    found = chat._char_spans().tolist()  # before `encoding`, from which they are taken if it was computed
+    """Checks that the spans for turns and masks equal those of the encoding."""
+    found = chat._char_spans().tolist()  # before `encoding`: once that is computed, spans are taken from it
     assert found == [list(span) for span in chat.encoding.char_spans]
     assert chat._char_spans().tolist() == found
 
@@ -65,7 +65,7 @@ def test_matches_are_the_special_tokens_of_the_encoding(text: str) -> None:
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
-def test_matches_with_flags(flags: dict[str, bool], kind: str) -> None:
+def test_matches_of_tokens_with_flags_equal_the_encoding(flags: dict[str, bool], kind: str) -> None:
     tokens = [AddedToken("<x>", **flags), AddedToken("x>", special=False), AddedToken("b<", **flags)]
     tok = tokenizer(kind).add_tokens(tokens)
     for text in ("a <x>  b", "<x><x> x>天<x>x>", "b<x>", " <x> é <x>\n", "<a><x><a>b", "", "plain"):
@@ -96,7 +96,7 @@ def test_a_matcher_without_special_tokens() -> None:
 
 @pytest.mark.parametrize("special", ["none", "all", {"<|im_end|>"}])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
+def test_ids_equal_those_of_the_spans(name: str, special: Any) -> None:
     for messages in CONVERSATIONS.values():
         spelled = [{**message, "content": "a<|im_end|> b<s>"} for message in messages]
         for conversation in (messages, spelled):
@@ -113,8 +113,8 @@ def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
         "".join
     )
 )
-def test_turns_and_mask_by_hand(text: str) -> None:
-    """Each id is in the turn of the character that it begins in, and generated if it overlaps a marked run."""
+def test_turns_and_mask_of_a_hand_checked_chat(text: str) -> None:
+    """An id belongs to the turn of its first character, and to the mask if it overlaps a marked run."""
     marked = "{% for m in messages %}{{ '<|im_start|>' }}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
     chat = TOK.chat([*user(text), *user("é" + text)], template=marked)
     check_char_spans(chat)
@@ -139,8 +139,8 @@ def test_turns_and_mask_by_hand(text: str) -> None:
     "flags", [{}, {"lstrip": True, "rstrip": True}, {"single_word": True}, {"normalized": True}], ids=str
 )
 @pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
-def test_the_call_for_most_chats_gives_the_ids_of_the_segments(kind: str, flags: dict[str, bool]) -> None:
-    """`encode_chat` refuses each chat that the code for all chats encodes differently."""
+def test_fast_path_ids_equal_those_of_the_segments(kind: str, flags: dict[str, bool]) -> None:
+    """`encode_chat` (the fast path) refuses every chat for which the slow path gives other ids."""
     tok = tokenizer(kind).add_tokens([AddedToken("<x>", **flags), "<unk>"])
     texts = ["hi", "", "天<x>é", " <x> ", "<", "a<|im_end|>", "x>", "\n", "e\u0301 <unk>", "<a", ">b<a>"]
     rng = random.Random(3)
@@ -185,7 +185,7 @@ def outcome(tok: jeton.Tokenizer, messages: Any, template: str, special: Any) ->
         return str(error)
 
 
-def test_runs_that_are_none() -> None:
+def test_invalid_runs_are_refused() -> None:
     for runs in ([1], [(1, 2)], [(1, ("message",)), ("a", ("message",))], [(1, (2,))], [(-1, ("template",))]):
         with pytest.raises((TypeError, OverflowError)):
             TOK._core.encode_chat("hi", runs, None)  # type: ignore[arg-type]
@@ -207,7 +207,7 @@ def test_runs_that_are_none() -> None:
     ],
 )  # fmt: skip
 def test_the_mask_of_a_template_that_generates_nothing(source: str, mask: bool | None) -> None:
-    """None says that the template has no markers; a chat of which nothing is generated has a mask."""
+    """`mask` is None for a template without markers. Without markers or generated text, the mask is all False."""
     chat = TOK.chat(user("hi"), template=source)
     for one in (chat, pickle.loads(pickle.dumps(chat)), *TOK.chat([user("hi")], template=source)):
         assert one.mask == [bool(mask) and start < 2 for start, _ in one.encoding.char_spans]
@@ -235,7 +235,7 @@ def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ids_take_about_as_long_as_encoding() -> None:
-    """The measured ratio is below 1.5; here it has room for other work on the machine."""
+    """The measured ratio is below 1.5; the limit leaves room for other load on the machine."""
     messages = user("The old keeper reads the older weather. " * amount(4000, default=2000))
     text = TOK.chat(messages, template="chatml", tokenize=False)
 
@@ -252,7 +252,7 @@ def test_ids_take_about_as_long_as_encoding() -> None:
     assert fastest(lambda: TOK.chat(messages, template="chatml")) - rendering < 4 * encoding
 
 
-def test_text_alone() -> None:
+def test_tokenize_false_returns_text() -> None:
     text = TOK.chat(user("a<|im_end|>"), template="chatml", tokenize=False)
     assert text == TOK.chat(user("a<|im_end|>"), template="chatml").text
     assert type(text) is str
@@ -260,7 +260,7 @@ def test_text_alone() -> None:
         TOK.chat(user("a"), template="chatml", tokenize="no")  # type: ignore[call-overload]
 
 
-def test_a_batch() -> None:
+def test_a_batch_of_chats_equals_single_chats() -> None:
     batch = [user("one"), [*user("two"), {"role": "assistant", "content": "three"}]]
     chats = TOK.chat(batch, template="chatml", add_generation_prompt=True)
     assert [chat.ids for chat in chats] == [

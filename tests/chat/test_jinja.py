@@ -1,4 +1,4 @@
-"""Look-ups and `Markup` in templates are those of Jinja's sandbox, configured as in transformers."""
+"""Lookups and `Markup` in templates behave as in Jinja's sandbox with the configuration of transformers."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def sampled(expressions: list[str], default: int) -> list[str]:
     [sampled(LOOKUPS, 100), sampled(FILTERED, 40), ITERATORS, *(MARKUP[part::2] for part in range(2))],
     ids=["lookups", "filtered", "iterators", "markup", "more markup"],
 )
-def test_expressions(expressions: list[str]) -> None:
-    """Equal text, or an error of both. Values without a text form are an error here, and print an address there."""
+def test_expressions_render_as_in_jinja(expressions: list[str]) -> None:
+    """Equal text, or an error in both. Jinja prints an address for values without a text form; Jeton refuses them."""
     rendered = 0
     for expression in expressions:
         source = SETUP.replace("EXPRESSION", expression)
@@ -159,7 +159,7 @@ def test_expressions(expressions: list[str]) -> None:
         ("{{ c.content is defined }}{{ c['content'] is defined }}{{ c[0].type is defined }}", "FalseFalseFalse"),
     ],
 )  # fmt: skip
-def test_statements(source: str, text: str) -> None:
+def test_statements_render_as_in_jinja(source: str, text: str) -> None:
     source = "{% set c = messages[0].content %}" + source
     messages = [{"role": "user", "content": "<a>"}]
     assert environment().from_string(source).render(messages=messages) == text

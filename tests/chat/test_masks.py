@@ -16,7 +16,7 @@ from jeton.chat import Chat
 from jeton.chat.masks import without
 from jeton.errors import ChatTemplateError, ConfigError
 
-from .templates import SPECIAL, TEMPLATES
+from .templates import TEMPLATES
 from .test_trust import TOK
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -35,7 +35,7 @@ def said(chat: Chat, tok: jeton.Tokenizer = TOK, **options: Any) -> list[str]:
     return [tok.decode([id for id, _ in run]) for is_reply, run in groupby(rows, lambda row: row[1]) if is_reply]
 
 
-# What the model emits, by the description of its format: after the generation prompt, to the stop token.
+# The text that the model emits by the description of its format: from the generation prompt to the stop token.
 THINKING: dict[str, Any] = {"enable_thinking": True, "thinking": True}
 HAND: list[tuple[str, Messages, dict[str, Any], list[str]]] = [
     ("Qwen-Qwen3-0.6B", REASONED, {}, ["uno<|im_end|>", "<think>\nso\n</think>\n\ndos<|im_end|>"]),
@@ -146,7 +146,7 @@ def test_the_text_that_models_emit(
 
 
 def test_markers_of_published_templates(data: Path) -> None:
-    """They have white space after the stop token, and the header, and nothing else that is not derived."""
+    """Beyond derived masks, published markers cover only white space after the stop token, and the header."""
     paths = list(compare_masks.marked_templates([data / "templates"]))
     assert len(paths) >= 3
     for path in paths:
@@ -160,7 +160,7 @@ def test_markers_of_published_templates(data: Path) -> None:
 
 
 @pytest.mark.slow(reason="350 conversations; the default selection has the marked templates of the large data")
-def test_markers_of_trl() -> None:
+def test_masks_equal_the_markers_of_trl() -> None:
     folder = Path(os.environ.get("JETON_TRL_TEMPLATES", ""))
     paths = list(compare_masks.marked_templates([folder])) if folder.name else []
     if not paths:
@@ -198,7 +198,7 @@ def test_markers_and_renderings_agree() -> None:
         assert chat.mask == chat.reply_mask()
 
 
-def test_differences_have_reasons() -> None:
+def test_mask_differences_have_reasons() -> None:
     wide = MARKED.replace("    {{- '\\n' -}}", "{% generation %}{{ '\\n' }}{% endgeneration %}")
     found = TOK.chat(TURNS[:2], template=wide).mask_differences()
     assert [(one.text, one.is_marked, one.reason) for one in found] == [
@@ -221,7 +221,7 @@ def test_differences_have_reasons() -> None:
         TOK.chat(TURNS, template="chatml").reply_mask(source="markers")
 
 
-def test_options() -> None:
+def test_options_of_reply_mask() -> None:
     chat = TOK.chat(REASONED, template=TEMPLATES["chatml with tools"])
     assert said(chat) == ["uno<|im_end|>", "<think>\nso\n</think>\n\ndos<|im_end|>"]
     assert said(chat, turns="last") == ["<think>\nso\n</think>\n\ndos<|im_end|>"]
@@ -261,7 +261,7 @@ def test_messages_that_equal_the_templates_text(name: str, text: str) -> None:
 
 
 def test_where_a_turn_has_its_stop_token() -> None:
-    """In the next turn; after text; none at the end; a next header is no stop token of its own role."""
+    """In the next turn, after text, or missing at the end; the header of the next turn is not a stop token."""
     glm = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
     assert said(TOK.chat(TURNS, template=glm)) == ["uno<|user|>", "dos"]
     assert said(TOK.chat([*TURNS[:2], reply("tres")], template=glm)) == ["uno", "tres"]
@@ -274,8 +274,8 @@ def test_where_a_turn_has_its_stop_token() -> None:
     assert said(TOK.chat(TURNS, template=written), stop=False) == ["uno ", "dos "]
 
 
-def test_a_header_that_the_prompt_has() -> None:
-    """Prompts with more text than earlier turns, of another mode, and with text between."""
+def test_a_header_in_the_prompt_is_not_part_of_the_reply() -> None:
+    """Prompts with more text than the headers of earlier turns, with another mode, and with text in between."""
     base = "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}HEAD{% endif %}{{ m.content }}<|end|>{% endfor %}"
     for head, prompt, expected in [
         ("", "<|assistant|><think>", "uno<|end|>"),
@@ -290,7 +290,7 @@ def test_a_header_that_the_prompt_has() -> None:
 
 
 def test_a_header_that_no_prompt_has_is_refused() -> None:
-    """The template writes the header of a reply unasked, but not after a reply: that of a second reply is unproved."""
+    """The template writes a reply's header unasked, but not after a reply, so a second one's header is unproved."""
     source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
     source += "{% if messages[-1].role != 'assistant' %}<|assistant|>{% endif %}"
     assert said(TOK.chat(TURNS, template=source)) == ["uno<|end|>", "dos<|end|>"]
@@ -312,7 +312,7 @@ def test_consecutive_and_empty_messages() -> None:
     assert TOK.chat(TURNS[:1], template="chatml").mask == [False] * len(TOK.chat(TURNS[:1], template="chatml").ids)
 
 
-def test_a_copy_after_the_turn_is_not_the_models() -> None:
+def test_copied_text_after_a_turn_is_not_part_of_a_reply() -> None:
     source = (
         "{% for m in messages %}<|start|>{% if m.role == 'tool' %}{{ last.name }} {% endif %}{{ m.role }}<|message|>"
         "{% for c in m.tool_calls or [] %}{% set last.name = c.function.name %}{{ c.function.name }}{% endfor %}"
@@ -328,7 +328,7 @@ def test_a_copy_after_the_turn_is_not_the_models() -> None:
     ]
 
 
-def test_refusals_say_why() -> None:
+def test_refusals_name_the_reason() -> None:
     def refused(match: str, source: str, messages: Messages = TURNS) -> None:
         with pytest.raises(ChatTemplateError, match=match):
             _ = TOK.chat(messages, template=source).mask
@@ -357,7 +357,7 @@ def test_refusals_say_why() -> None:
 
 
 def test_tokens_at_the_ends_of_a_reply() -> None:
-    """A token that begins before the reply is not the model's, and one that ends after it is not."""
+    """A token that begins before the reply or ends after it does not belong to the model."""
     tok = jeton.train(["x: uno. uno."] * 9, 300, pattern=r"(?s).+", special_tokens=["<|im_end|>"], progress=False)
     source = "{% for m in messages %}{{ 'x: ' + m.content + '.' }}{% endfor %}"
     chat = tok.chat([user("q"), reply("uno")], template=source)
@@ -377,7 +377,7 @@ def test_a_stop_token_that_strips_white_space() -> None:
     ) == 2
 
 
-def test_a_mask_is_of_the_messages_when_they_were_rendered() -> None:
+def test_later_changes_of_messages_do_not_change_the_mask() -> None:
     messages = [dict(one) for one in TURNS]
     chat = TOK.chat(messages, template="chatml")
     copy = pickle.loads(pickle.dumps(chat))
@@ -386,7 +386,7 @@ def test_a_mask_is_of_the_messages_when_they_were_rendered() -> None:
     assert said(chat) == said(copy) == ["uno<|im_end|>", "dos<|im_end|>"]
 
 
-def test_renderings_grow_with_the_variety_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_renderings_grows_with_the_kinds_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     from jeton.chat import replies
 
     numbers = []
@@ -407,8 +407,8 @@ def test_renderings_grow_with_the_variety_of_turns(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_only_what_assistants_say(name: str) -> None:
-    """Whatever a template does: no text of another message, and each reply once, or a refusal."""
+def test_replies_contain_assistant_text_only(name: str) -> None:
+    """For every template, masks contain no text of other messages and each reply once, or the template is refused."""
     for messages in (TURNS, TOOL, REASONED, [{"role": "system", "content": "sys"}, *TURNS]):
         try:
             chat = TOK.chat(messages, template=TEMPLATES[name])
@@ -426,8 +426,7 @@ def test_only_what_assistants_say(name: str) -> None:
             assert all(any(low <= start and end <= high for low, high in one.spans) for start, end in one.stops)
 
 
-def test_subtraction() -> None:
+def test_spans_are_subtracted() -> None:
     assert without([(0, 5)], []) == [(0, 5)]
     assert without([(0, 5)], [(0, 5)]) == []
     assert without([(0, 3), (4, 9)], [(1, 2), (3, 5), (8, 20)]) == [(0, 1), (2, 3), (5, 8)]
-    assert SPECIAL

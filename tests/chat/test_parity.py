@@ -97,7 +97,7 @@ def outcome(function: Any) -> tuple[str, Any]:
 @pytest.mark.parametrize("prompt", [False, True], ids=["", "prompt"])
 @pytest.mark.parametrize("conversation", CONVERSATIONS)
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_text_and_ids(name: str, conversation: str, prompt: bool) -> None:
+def test_text_and_ids_equal_transformers(name: str, conversation: str, prompt: bool) -> None:
     messages, template = CONVERSATIONS[conversation], TEMPLATES[name]
     tools = TOOLS if conversation == "tools" else None
     hf = theirs()
@@ -114,15 +114,15 @@ def test_text_and_ids(name: str, conversation: str, prompt: bool) -> None:
     assert sum(piece.length for piece in chat[1].pieces) == len(text[1])
 
 
-def test_every_template_is_made_of_something() -> None:
-    """A comparison of refusals alone would compare nothing."""
+def test_every_template_renders_several_conversations() -> None:
+    """If templates refused all conversations, the comparison would be empty."""
     for name, source in TEMPLATES.items():
         chats = [outcome(partial(ours().chat, messages, template=source)) for messages in CONVERSATIONS.values()]
         made = sum(kind == "made" for kind, _ in chats)
         assert made >= 4, name
 
 
-def test_mask() -> None:
+def test_marker_masks_equal_transformers() -> None:
     hf = theirs()
     for conversation in ("turns", "answered", "system"):
         messages = CONVERSATIONS[conversation]
@@ -140,8 +140,8 @@ def test_mask() -> None:
 
 
 @pytest.mark.parametrize("name", ["phi-3-mini", "gpt-neox-20b", "falcon"])
-def test_published_vocabularies(data: Path, name: str) -> None:
-    """What stands beside special tokens there: they take white space away, or a prefix is put before text."""
+def test_ids_with_published_vocabularies_equal_transformers(data: Path, name: str) -> None:
+    """In these vocabularies special tokens strip adjacent white space, or text after them gets a prefix."""
     from tokenizers import Tokenizer as Theirs
     from transformers import PreTrainedTokenizerFast
 
@@ -156,7 +156,7 @@ def test_published_vocabularies(data: Path, name: str) -> None:
             assert tok.chat(messages, template=source).ids == expected
 
 
-def test_templates_by_name() -> None:
+def test_named_templates_are_chosen_as_in_transformers() -> None:
     named = [{"name": "default", "template": "{{ 'd' }}"}, {"name": "tool_use", "template": "{{ 't' }}"}]
     tok = ours()._with_facts(chat_template=named)
     hf = theirs()

@@ -88,7 +88,7 @@ def calls(reply: Reply) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("template", [CHATML, CHATML_WITH_TOOLS, LLAMA3, GEMMA, PARAMETERS, PYTHONIC])
-def test_content(template: str) -> None:
+def test_a_reply_of_text_is_content(template: str) -> None:
     stop = {LLAMA3: "<|eot_id|>", GEMMA: "<end_of_turn>"}.get(template, "<|im_end|>")
     reply = parsed(template, "Rain, {a} [b]\n3 < 4." + stop)
     assert reply.content == "Rain, {a} [b]\n3 < 4."
@@ -104,17 +104,17 @@ def test_content(template: str) -> None:
 
 
 @pytest.mark.parametrize("tok", [TOK, PLAIN], ids=["special", "text"])
-def test_reasoning(tok: jeton.Tokenizer) -> None:
+def test_reasoning_is_separated_from_content(tok: jeton.Tokenizer) -> None:
     reply = parsed(CHATML_WITH_TOOLS, "<think>\n17 * 3\nis 51\n</think>\n\n51<|im_end|>", tok)
     assert (reply.reasoning, reply.content, reply.differences) == ("17 * 3\nis 51", "51", ())
     cut = parsed(CHATML_WITH_TOOLS, "<think>\n17 * 3", tok)
     assert (cut.reasoning, cut.content, cut.is_complete, cut.refusal) == ("17 * 3", "", False, None)
-    # Without the block that the template writes around an empty reasoning.
+    # A reply without the block that the template writes for empty reasoning.
     bare = parsed(CHATML_WITH_TOOLS, "51<|im_end|>", tok)
     assert bare.content == "51"
     assert bare.reasoning is None
     assert "which the reply lacks" in bare.differences[0]
-    # With other white space than the template's.
+    # A reply with white space that differs from the template's.
     tight = parsed(CHATML_WITH_TOOLS, "<think>17</think>51<|im_end|>", tok)
     assert (tight.reasoning, tight.content) == ("17", "51")
     assert tight.differences
@@ -137,7 +137,7 @@ def test_reasoning_that_the_prompt_opens() -> None:
     assert "white space" in parsed(OPENED, "\nhm\n</think>\n\n51").differences[0]
 
 
-def test_calls_in_json() -> None:
+def test_calls_in_json_are_parsed() -> None:
     text = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "</tool_call>\\n\\"x\\"", "o": {"a": [1, null]}}}\n</tool_call>'
     reply = parsed(CHATML_WITH_TOOLS, f"<think>\n\n</think>\n\nLet me see.\n{text}\n{text}<|im_end|>")
     assert calls(reply) == [("get_weather", {"city": '</tool_call>\n"x"', "o": {"a": [1, None]}})] * 2
@@ -148,7 +148,7 @@ def test_calls_in_json() -> None:
     assert reply.message["tool_calls"] == reply.tool_calls
 
 
-def test_json_of_another_format() -> None:
+def test_calls_in_differently_formatted_json() -> None:
     text = '{"parameters":{"city":"北京","n":1e2},\n"name":"time"}<|eot_id|>'
     reply = parsed(LLAMA3, text.encode("ascii", "backslashreplace").decode())
     assert calls(reply) == [("time", {"city": "北京", "n": 100.0})]
@@ -181,14 +181,14 @@ def test_a_call_that_is_cut_off_stays_text() -> None:
     assert cut.refusal
 
 
-def test_ids_of_calls() -> None:
+def test_ids_of_calls_are_read_or_continued() -> None:
     text = '[TOOL_CALLS] [{"name": "time", "arguments": {}, "id": "abc123xyz"}, {"name": "time", "arguments": {"n": 2}, "id": "abc123xyy"}]</s>'
     reply = parsed(MISTRAL, text, TOK.with_roles(bos="<s>", eos="</s>"))
     assert [(call["id"], call["function"]["arguments"]) for call in reply.tool_calls] == [
         ("abc123xyz", {}),
         ("abc123xyy", {"n": 2}),
     ]
-    # Ids that the template does not write continue those of the conversation.
+    # If the template writes no ids, they continue the numbers of the conversation.
     before = [
         USER,
         {"role": "assistant", "content": "", "tool_calls": reply.tool_calls},
@@ -216,7 +216,7 @@ def test_calls_with_parameters_in_text() -> None:
     assert calls(parsed(PARAMETERS, "\n<tool_call>\n<function=time>\n</function>\n</tool_call>")) == [("time", {})]
 
 
-def test_calls_like_python() -> None:
+def test_calls_in_python_syntax() -> None:
     reply = parsed(PYTHONIC, "So:<|tool|>[get_weather(city='a, b=(1)', n=3, f=['x', 1], b=True), time()]<|im_end|>")
     assert calls(reply) == [("get_weather", {"city": "a, b=(1)", "n": 3, "f": ["x", 1], "b": True}), ("time", {})]
     assert reply.content == "So:"
@@ -237,19 +237,19 @@ def test_nested_values_by_rules_of_the_template() -> None:
     assert parsed(TAGS, f"<|tool|>time\n<f>{deep}<|im_end|>").tool_calls == []
 
 
-def test_arguments_as_text() -> None:
+def test_arguments_as_text_are_kept_and_parsed() -> None:
     reply = parsed(CHANNELS, '>>>all\nlook >>>>time\n{"n": 1}>>>get_weather\n{}<|im_end|>')
     assert (reply.content, calls(reply)) == ("look >", [("time", {"n": 1}), ("get_weather", {})])
     assert reply.message["tool_calls"][0]["function"]["arguments"] == '{"n": 1}'
     assert reply.tool_calls[0]["function"]["arguments"] == {"n": 1}
 
 
-def test_special_tokens_that_are_spelled_as_text() -> None:
+def test_special_tokens_spelled_as_text_stay_content() -> None:
     conv = TOK.conversation([USER], template=CHATML_WITH_TOOLS)
     end = [TOK.special_tokens["<|im_end|>"]]
     spelled = TOK.encode("<think>\nhm\n</think>\n\nThe token <|im_end|> ends", special="none")
     reply = conv.parse(spelled + end)
-    # `<think>` is a special token here, and the text is none: nothing renders so.
+    # `<think>` is a special token here; no message renders as its spelled text.
     assert reply.reasoning is None
     assert "<think>" in reply.content
     assert "<|im_end|> ends" in reply.content
@@ -271,7 +271,7 @@ def test_tokens_that_end_a_reply(template: str, stops: str) -> None:
     assert TOK.decode(parser.stop_ids()) == stops
 
 
-def test_a_token_between_two_calls_ends_no_reply() -> None:
+def test_a_token_between_two_calls_is_not_a_stop_token() -> None:
     template = """{%- for m in messages %}{{ '<|' + m.role + '|>' + m.content }}
     {%- for call in m.tool_calls %}{{ '<tool_call>' + call.function.name + call.function.arguments | tojson + '</tool_call>' }}
     {%- endfor %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
@@ -282,7 +282,7 @@ def test_a_token_between_two_calls_ends_no_reply() -> None:
     assert stops == "<|user|><|tool|>"
 
 
-def test_replies_that_are_no_text() -> None:
+def test_replies_that_are_not_utf8_are_refused() -> None:
     conv = TOK.conversation([USER], template="chatml")
     broken = conv.parse([0xE4, 0xBD, TOK.special_tokens["<|im_end|>"]])
     assert broken.content == "\ufffd"
@@ -302,20 +302,20 @@ def test_templates_that_lose_the_content() -> None:
         derive(lambda messages, prompt: "".join(f"{message['role']}{len(message['content'])}" for message in messages))
 
 
-def test_parse_then_continue() -> None:
+def test_a_parsed_reply_continues_the_conversation() -> None:
     tok = TOK
     conv = tok.conversation([USER], template=CHATML_WITH_TOOLS, tools=TOOLS)
     text = '<think>\nhm\n</think>\n\n<tool_call>\n{"name": "time", "arguments": {"n": 1}}\n</tool_call><|im_end|>'
     sampled = tok.encode(text, special="all")
     reply = conv.parse(sampled)
     conv.add_sampled(sampled, reply.message)
-    assert conv.parse(sampled) == reply  # also after the turn
+    assert conv.parse(sampled) == reply  # parsing again after the turn is equal
     assert conv.add([{"role": "tool", "content": "12:00", "tool_call_id": reply.tool_calls[0]["id"]}]) is not None
     assert conv.messages[1]["reasoning_content"] == "hm"
 
 
 @pytest.mark.parametrize("template", [CHATML_WITH_TOOLS, PARAMETERS, PYTHONIC, QUOTED, OPENED, LLAMA3, MACROS, ZEPHYR])
-def test_random_replies(template: str) -> None:
+def test_random_replies_parse_back(template: str) -> None:
     counts, wrong = results(template, amount(60, default=24), 7)
     assert sum(count for (part, kind), count in counts.items() if kind == "ok") > 10
     assert not [one for one in wrong if "WRONG" in one[3].values()], wrong[0]
@@ -331,7 +331,7 @@ def test_hostile_replies_end(text: str) -> None:
 
 
 @pytest.mark.parametrize("part", range(12))
-def test_published_templates(part: int, data: Path) -> None:
+def test_replies_of_published_templates_parse_back(part: int, data: Path) -> None:
     paths = sorted((data / "templates").glob("*.jinja"))[part::12]
     if not paths:
         pytest.skip(f"no templates in {data}")

@@ -23,7 +23,7 @@ Message = dict[str, Any]
 
 
 class Published(NamedTuple):
-    """A published template, and what the preset does not support of it.
+    """A published template, and its features that the preset does not support.
 
     Attributes:
         preset: name of the preset.
@@ -57,7 +57,7 @@ PUBLISHED = [
         {"date_string": ["01 Jan 2026"], "tools_in_user_message": [True, False]},
         refusals=(_PARTS, _ARGUMENTS, "tools need a first message of the user"),
     ),
-    # Gemma 2 has no system message, which the preset supports as Gemma 3 does
+    # Gemma 2 has no system message; the preset supports one, as Gemma 3 does
     Published(
         "gemma",
         "google-gemma-2-2b-it.jinja",
@@ -232,8 +232,8 @@ def tools(rng: random.Random) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.preset)
-def test_presets_print_what_published_templates_print(one: Published) -> None:
-    """Random conversations, each without and with the generation prompt: the same text and ids, or a refusal."""
+def test_presets_render_as_published_templates(one: Published) -> None:
+    """Random conversations without and with the generation prompt have equal text and ids, or are refused."""
     source, tok, rng = published(one.file), tokenizer(one.preset), random.Random(1)
     equal = 0
     for _ in range(amount(2000, default=20)):
@@ -326,7 +326,7 @@ def test_presets_for_a_tokenizer() -> None:
     assert presets_for(tokenizer("llama3.1")) == ["llama3.1", "llama3"]
     assert presets_for(tokenizer("glm4.5")) == ["glm4.5", "glm4.7"]
     plain = jeton.Tokenizer.from_merges({}, []).add_tokens(PRESETS["harmony"].tokens, special=False)
-    assert presets_for(plain) == ["harmony"]  # a model may have marks as tokens that are not special
+    assert presets_for(plain) == ["harmony"]  # some models have these marks as tokens that are not special
 
 
 def test_a_tokenizer_without_template_names_the_presets_that_fit() -> None:

@@ -1,4 +1,4 @@
-"""Published templates render as in transformers, for every kind of conversation, or both refuse it: text and ids."""
+"""For every kind of conversation, published templates give equal text and ids in transformers, or both refuse."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def some(data: Path, part: int) -> list[Path]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_table(part: int, data: Path) -> None:
-    """The table of `tools/template_table.py`: nothing differs, and we refuse nothing alone."""
+def test_published_templates_render_as_in_transformers(part: int, data: Path) -> None:
+    """The table of `tools/template_table.py` has no difference, and no refusal by Jeton alone."""
     counts: Counter[str] = Counter()
     for name, cells in tool.rows(some(data, part), tool.small()):
         for conversation, two in cells.items():
@@ -177,8 +177,8 @@ CONTINUED: list[tuple[list[dict[str, Any]], bool | str]] = [
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_continued(part: int, data: Path) -> None:
-    """The last message's text ends the rendering as in transformers, or we refuse it."""
+def test_continued_messages_render_as_in_transformers(part: int, data: Path) -> None:
+    """The rendering ends with the text of the last message, as in transformers, or Jeton refuses it."""
     counts: Counter[str] = Counter()
     for path in some(data, part):
         source = path.read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def test_continued(part: int, data: Path) -> None:
     assert counts["="] >= 5
 
 
-def test_continued_is_a_prefix() -> None:
+def test_a_continued_message_is_a_prefix_of_the_whole_chat() -> None:
     tok = tool.pair(tool.TOOLS[0]["type"], tool.small()).ours
     template = "{% for m in messages %}[{{ m.role }}]{{ m.content | trim }}</s>{% endfor %}"
     chat = tok.chat([user("a"), reply(" b ")], template=template, continue_final_message=True)
@@ -212,7 +212,7 @@ def test_continued_is_a_prefix() -> None:
 
 @pytest.mark.slow(reason="the table has 12 conversations for all templates, in the default selection")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_more_conversations(part: int, data: Path) -> None:
+def test_random_conversations_render_as_in_transformers(part: int, data: Path) -> None:
     counts: Counter[str] = Counter()
     for path in some(data, part):
         source = path.read_text(encoding="utf-8")
@@ -225,7 +225,7 @@ def test_more_conversations(part: int, data: Path) -> None:
 
 
 @pytest.mark.parametrize("name", STYLES)
-def test_styles(name: str) -> None:
+def test_templates_in_other_styles_render_as_in_transformers(name: str) -> None:
     """Templates in other styles; the table's conversations, and in the slow selection all."""
     source = STYLES[name]
     pair = tool.pair(source, tool.small())
@@ -286,7 +286,7 @@ SHAPES: list[tuple[Any, dict[str, Any], str]] = [
 
 
 def test_values_of_other_types() -> None:
-    """Equal, or an error of ours."""
+    """Equal text, or an error of Jeton."""
     pair = tool.pair(PRINTS, tool.small())
     for messages, options, mark in SHAPES:
         outcome = tool.compare(pair, PRINTS, messages, options)

@@ -1,4 +1,4 @@
-"""Requests of three interfaces become messages of a template, or are refused by name."""
+"""Requests of three APIs become messages for templates, or are refused by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def text(value: str, kind: str = "text") -> dict[str, str]:
     return {"type": kind, "text": value}
 
 
-def test_messages_in_the_form_of_templates_stay_as_they_are() -> None:
+def test_messages_in_template_form_are_unchanged() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": {"n": 1}}}
     messages = [
         {"role": "developer", "content": "d", "name": "x"},
@@ -30,15 +30,15 @@ def test_messages_in_the_form_of_templates_stay_as_they_are() -> None:
     assert read_request({"messages": messages, "add_generation_prompt": False}).add_generation_prompt is False
 
 
-def test_contents_in_blocks() -> None:
+def test_blocks_of_text_are_joined() -> None:
     made = read_request([{"role": "user", "content": [text("a"), text("b")]}, {"role": "assistant", "content": []}])
     assert [message["content"] for message in made.messages] == ["a\nb", ""]
     refusal = [{"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}]
     assert read_request(refusal).messages[0]["content"] == "no"
 
 
-def test_results_of_tools_are_messages_of_their_own() -> None:
-    """In their order, with the texts between them."""
+def test_results_of_tools_become_separate_messages() -> None:
+    """Results and the texts between them keep their order."""
     result = {"type": "tool_result", "tool_use_id": "1", "content": [text("r"), text("s")]}
     content = [text("before"), result, {"type": "tool_result", "tool_use_id": "2"}, text("after")]
     made = read_request({"messages": [{"role": "user", "content": content}]})
@@ -51,7 +51,7 @@ def test_results_of_tools_are_messages_of_their_own() -> None:
     assert made.paths == ["messages[0]", *(f"messages[0].content[{index}]" for index in (1, 2, 3))]
 
 
-def test_items_of_responses() -> None:
+def test_items_of_responses_become_messages() -> None:
     call = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
     made = read_request({"input": [{"role": "user", "content": "hi"}, call, {**call, "call_id": "2"}]})
     (_, assistant) = made.messages
@@ -60,7 +60,7 @@ def test_items_of_responses() -> None:
     assert read_request({"input": "hi"}).messages == [USER]
 
 
-def test_arguments() -> None:
+def test_arguments_are_parsed_if_they_are_json_objects() -> None:
     call = {"function": {"name": "f", "arguments": '{"b": 1, "a": 2}'}}
     made = read_request([{"role": "assistant", "tool_calls": [call]}]).messages
     assert list(made[0]["tool_calls"][0]["function"]["arguments"].items()) == [("b", 1), ("a", 2)]
@@ -71,19 +71,19 @@ def test_arguments() -> None:
     assert with_text_arguments([USER]) == [USER]
 
 
-def test_tools() -> None:
+def test_tools_of_every_provider_become_functions() -> None:
     function = {"name": "f", "parameters": {"type": "object"}}
     nested = {"type": "function", "function": function}
     for tool, made in (
         (nested, nested),
         ({"type": "function", **function}, nested),
         ({"name": "f", "input_schema": {"type": "object"}}, nested),
-        (function, function),  # as it is: templates take both forms
+        (function, function),  # unchanged: templates take both forms
     ):
         assert read_request({"messages": [USER], "tools": [tool]}).tools == [made]
 
 
-def test_variables() -> None:
+def test_request_options_become_template_variables() -> None:
     request = {"messages": [USER], "chat_template_kwargs": {"x": 1}, "reasoning_effort": "low", "documents": [{}]}
     assert read_request(request).variables == {"x": 1, "reasoning_effort": "low", "documents": [{}]}
     assert read_request({"input": "hi", "reasoning": {"effort": "high"}}).variables == {"reasoning_effort": "high"}
@@ -101,7 +101,7 @@ def test_variables() -> None:
         ({"previous_response_id": "x", "input": "hi"}, "previous_response_id refers to messages"),
     ],
 )  # fmt: skip
-def test_what_has_no_form_in_templates_is_refused_by_name(request_: Any, said: str) -> None:
+def test_features_that_templates_lack_are_refused_by_name(request_: Any, said: str) -> None:
     with pytest.raises(UnsupportedFeatureError) as raised:
         read_request(request_)
     assert said in str(raised.value)
@@ -122,14 +122,14 @@ def test_what_has_no_form_in_templates_is_refused_by_name(request_: Any, said: s
         {"messages": [{"role": "assistant", "content": [{"type": "thinking"}]}]},
     ],
 )  # fmt: skip
-def test_what_is_no_request(request_: Any) -> None:
+def test_invalid_requests_are_refused(request_: Any) -> None:
     with pytest.raises(ConfigError) as raised:
         read_request(request_)
     assert len(str(raised.value)) < 200
 
 
 def test_hostile_requests_give_errors_of_our_own() -> None:
-    """Whatever has the place of a value, the error is one of ours."""
+    """Values of any wrong type end in an error of Jeton."""
     keys = ("messages", "input", "system", "instructions", "tools", "reasoning", "documents", "chat_template_kwargs")
     values: list[Any] = [None, 7, "x", [], {}, [None], [{}], [{"type": []}], {"content": 1}, [{"role": 1}], [[{}]]]
     inner = ("content", "tool_calls", "type", "text", "thinking", "input", "output", "arguments", "role", "function")

@@ -1,4 +1,4 @@
-"""Running command lines inside the test's own process, with bytes in and bytes out."""
+"""Command lines run in the process of the test, with bytes as input and output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CORPUS = "low lower lowest new newer newest wide wider widest 今天的天气很
 
 
 class Result(NamedTuple):
-    """How a command line went."""
+    """Exit code and output of a command line."""
 
     code: int
     out: bytes
@@ -32,7 +32,7 @@ Run = Callable[..., Result]
 
 
 class Terminal(io.TextIOWrapper):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -74,7 +74,7 @@ def path(tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def char_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tokenizer that needs UTF-8, and knows U+FFFD."""
+    """A tokenizer that needs UTF-8, and has an entry for U+FFFD."""
     path = tmp_path_factory.mktemp("tokenizer") / "char.json"
     jeton.train([CORPUS + "\ufffd"], 60, level="char", progress=False).save(path)
     return path

@@ -1,4 +1,4 @@
-"""Messages that the sources have: those of `translate` and `counted`, of ``--help``, and of errors."""
+"""Messages in the sources: those of `translate` and `counted`, of ``--help``, and of errors."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_a_template_in_a_file(run: Run, file: Path, tmp_path: Path) -> None:
         (("--chat-template", "broken.jinja"), 1, "the chat template is broken in line 1"),
     ],
 )
-def test_errors(
+def test_wrong_arguments_write_no_file(
     args: tuple[str, ...],
     code: int,
     message: str,
@@ -81,7 +81,7 @@ def test_errors(
     assert not Path("x.json").exists()
 
 
-def test_train_with_roles(run: Run, tmp_path: Path) -> None:
+def test_train_adds_roles_and_a_template(run: Run, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text(CORPUS, encoding="utf-8")
     roles = ("--special-token", "<|a|>", "--eos", "<|im_end|>", "--pad", "<|pad|>", "--chat-template", "chatml")
     assert run("train", tmp_path / "texts.txt", "-o", tmp_path / "chat", "-s", 280, *roles).code == 0

@@ -13,7 +13,7 @@ from ..analysis.test_audit_reach import loaded
 from .conftest import Run
 
 
-def test_forms(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_output_equals_the_librarys_in_each_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     found = jeton.audit(tok, max_examples=10, progress=False)
     assert run("audit", path).text == str(found) + "\n"
     assert json.loads(run("audit", path, "--json").text) == json.loads(json.dumps(found.to_json()))
@@ -23,7 +23,7 @@ def test_forms(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> No
     assert out.read_text(encoding="utf-8") == found.to_html()
 
 
-def test_corpus(run: Run, path: Path, tmp_path: Path) -> None:
+def test_unused_entries_of_a_corpus_are_found(run: Run, path: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("low lower\n", encoding="utf-8")
     found = json.loads(run("audit", path, "--corpus", tmp_path / "texts.txt", "--json", "-q").text)
     assert "unused" in [each["rule"] for each in found["findings"]]
@@ -49,7 +49,7 @@ def test_an_error_is_exit_code_4(run: Run, tmp_path: Path) -> None:
         (["-o", "missing/audit.html"], 1, "missing"),
     ],
 )
-def test_wrong_options(run: Run, path: Path, arguments: list[str], code: int, said: str) -> None:
+def test_wrong_options_are_refused(run: Run, path: Path, arguments: list[str], code: int, said: str) -> None:
     result = run("audit", path, *arguments)
     assert result.code == code
     assert said in result.err

@@ -1,4 +1,4 @@
-"""``jeton chat``: what `Tokenizer.chat` gives, in every form."""
+"""``jeton chat`` prints the result of `Tokenizer.chat` in every format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "chat.json"
 
 
-def test_forms(run: Run, path: Path) -> None:
+def test_output_in_each_format(run: Run, path: Path) -> None:
     data = json.dumps(MESSAGES).encode()
     expected = TOK.chat(MESSAGES, template="chatml")
     arguments = ("chat", "-t", path, "--template", "chatml")
@@ -33,7 +33,7 @@ def test_forms(run: Run, path: Path) -> None:
     assert [turn["role"] for turn in answer["turns"]] == ["user", "assistant"]
 
 
-def test_options(run: Run, path: Path, tmp_path: Path) -> None:
+def test_tools_variables_and_template_files(run: Run, path: Path, tmp_path: Path) -> None:
     file = tmp_path / "messages.json"
     file.write_text(json.dumps({"messages": MESSAGES, "tools": [{"name": "f"}], "variables": {"mark": "!"}}))
     source = tmp_path / "mine.jinja"
@@ -47,14 +47,14 @@ def test_options(run: Run, path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[" * 100_000, b"7", b"[]", b"{}", b'["x"]', b"\xff"])
-def test_what_are_no_messages(run: Run, path: Path, data: bytes) -> None:
+def test_invalid_messages_are_an_error(run: Run, path: Path, data: bytes) -> None:
     result = run("chat", "-t", path, "--template", "chatml", input=data)
     assert result.code == 1
     assert result.err.startswith("jeton: ")
     assert len(result.err) < 300
 
 
-def test_no_template(run: Run, path: Path) -> None:
+def test_a_missing_template_is_an_error(run: Run, path: Path) -> None:
     result = run("chat", "-t", path, input=json.dumps(MESSAGES).encode())
     assert (result.code, result.out) == (1, b"")
     assert "no chat template" in result.err
@@ -63,7 +63,7 @@ def test_no_template(run: Run, path: Path) -> None:
 # ── jeton chat without a command, check and diff ────────────────────────────────────────────────────────────────────
 
 
-def test_without_a_command_it_renders(run: Run, path: Path, tmp_path: Path) -> None:
+def test_chat_without_a_subcommand_renders(run: Run, path: Path, tmp_path: Path) -> None:
     file = tmp_path / "messages.json"
     file.write_text(json.dumps(MESSAGES))
     expected = TOK.chat(MESSAGES, template="chatml").text + "\n"
@@ -87,7 +87,7 @@ def template(tmp_path: Path) -> Path:
     return path
 
 
-def test_check(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
+def test_check_prints_the_librarys_report(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
     source = template.read_text() + "\n"
     found = jeton.chat_check(None, source)
     assert run("chat", "check", template).text == str(found) + "\n"
@@ -102,7 +102,7 @@ def test_check(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
         assert run("chat", "check", *arguments).text == str(jeton.chat_check(own)) + "\n"
 
 
-def test_check_with_variables(run: Run, tmp_path: Path) -> None:
+def test_check_passes_variables_to_the_template(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "trims.jinja"
     file.write_text("{% for m in messages %}{{ m.content if keep else m.content | trim }};{% endfor %}")
     assert "template-content\n" in run("chat", "check", file).text
@@ -129,7 +129,7 @@ def test_check_of_a_tokenizer_without_template(run: Run, path: Path) -> None:
     assert (result.code, f"the tokenizer {path} has no chat template" in result.err) == (1, True)
 
 
-def test_count(run: Run, path: Path, tmp_path: Path) -> None:
+def test_count_prints_the_librarys_figures(run: Run, path: Path, tmp_path: Path) -> None:
     request = {"messages": [{"role": "user", "content": "hi"}], "functions": [{"name": "f"}]}
     found = jeton.chat_count(TOK, request)
     (file := tmp_path / "request.json").write_text(json.dumps(request))
@@ -142,7 +142,7 @@ def test_count(run: Run, path: Path, tmp_path: Path) -> None:
     assert "messages[0].content[0]: content of type 'image_url' has no published count" in err
 
 
-def test_diff(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
+def test_diff_prints_the_first_difference(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
     a, b = tmp_path / "a.json", tmp_path / "b.json"
     one = {"system": "Today is 2026-11-26.", "messages": MESSAGES[:1]}
     two = {**one, "system": "Today is 2026-11-27."}

@@ -17,26 +17,26 @@ def test_figures_cuts_and_tokens(run: Run, tok: jeton.Tokenizer, path: Path, cha
     assert result.text == "\n\n".join(str(jeton.compare(toks, text)) for text in ("lowest", "newest")) + "\n"
 
 
-def test_json_is_what_the_library_says(run: Run, tok: jeton.Tokenizer, path: Path, char_path: Path) -> None:
+def test_json_equals_that_of_the_library(run: Run, tok: jeton.Tokenizer, path: Path, char_path: Path) -> None:
     found = jeton.compare({str(path): tok, str(char_path): jeton.load(char_path)}, "lowest")
     assert json.loads(run("compare", "-t", path, "-t", char_path, "--json", "lowest").text) == found.to_json()
     assert json.loads(run("compare", "-t", path, "--json", input=b"lowest").text)["num_bytes"] == 6
 
 
-def test_special_tokens(run: Run, path: Path) -> None:
+def test_special_option(run: Run, path: Path) -> None:
     counted = json.loads(run("compare", "-t", path, "--special", "all", "--json", "<|end|>").text)
     assert counted["tokenizers"][0]["tokens"] == 1
     assert run("compare", "-t", path, "--add-special-tokens", "low").code == 2
 
 
-def test_errors(run: Run, path: Path, char_path: Path, tmp_path: Path) -> None:
+def test_errors_have_exit_codes(run: Run, path: Path, char_path: Path, tmp_path: Path) -> None:
     assert run("compare", "low").code == 2
     assert run("compare", "-t", tmp_path / "missing.json", "low").code == 1
     assert run("compare", "-t", char_path, input=b"low\xff").code == 1
     assert run("compare", "-t", char_path, "--errors", "replace", input=b"low\xff").code == 0
 
 
-def test_two_texts(run: Run, tok: jeton.Tokenizer, path: Path, char_path: Path, tmp_path: Path) -> None:
+def test_diff_compares_two_texts(run: Run, tok: jeton.Tokenizer, path: Path, char_path: Path, tmp_path: Path) -> None:
     found = jeton.compare(tok, ("lowest low", "lower low"))
     code, out, err = run("compare", "-t", path, "--diff", "lowest low", "lower low")
     assert (code, out.decode(), err) == (4, f"{found}\n", "")

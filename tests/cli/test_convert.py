@@ -1,4 +1,4 @@
-"""``jeton convert``: the file, the evidence, and what happens to both when there is a difference."""
+"""``jeton convert``: the written file, the comparison, and the outcome of a difference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import CORPUS, Run
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer with a bug: the last merge gets lost on the way."""
+    """A writer with a bug: it loses the last merge."""
     write = saving._WRITERS["tokenizer.json"]
 
     def wrong(tok: jeton.Tokenizer, path: Any, accept_loss: Any) -> None:
@@ -39,7 +39,9 @@ def left(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["copy.json", "folder"])
-def test_every_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path, name: str) -> None:
+def test_the_output_loads_as_an_equal_tokenizer(
+    run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path, name: str
+) -> None:
     result = run("convert", path, tmp_path / name, "--strings", 300)
     assert result.code == 0
     assert result.out == b""
@@ -78,7 +80,7 @@ def test_a_template_and_a_decoder_that_are_accepted_as_lost_are_not_compared(run
     assert left(tmp_path) == ["a.json", "a.model"]
 
 
-def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_the_option_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     assert run("convert", path, tmp_path / "a.b", "--to", "folder", "--strings", 10).code == 0
     assert (tmp_path / "a.b" / "tokenizer_config.json").is_file()
     assert run("convert", path, tmp_path / "c", "--to", "tokenizer.json", "--strings", 10).code == 0
@@ -92,10 +94,8 @@ def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_pat
     assert left(tmp_path) == ["a.b", "c"]
 
 
-def test_an_empty_name_is_not_the_folder_one_is_in(
-    run: Run, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a shell's variable without a value gives it."""
+def test_an_empty_output_name_is_refused(run: Run, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell variable without a value gives an empty name."""
     monkeypatch.chdir(tmp_path)
     assert run("convert", path, "").code == 2
     tok = jeton.load(path)
@@ -116,7 +116,7 @@ def test_a_link_is_named_by_its_own_suffix(run: Run, path: Path, tmp_path: Path)
     assert (tmp_path / "blob").read_bytes() == b"old"
 
 
-def test_json(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_json_has_the_result(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     result = run("convert", path, tmp_path / "a.json", "--strings", 300, "--json", "-q")
     facts = json.loads(result.text)
     assert facts.pop("compared") > 500
@@ -134,7 +134,7 @@ def test_json(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_difference_is_4_and_leaves_what_was_there(run: Run, path: Path, tmp_path: Path) -> None:
+def test_a_difference_is_exit_code_4_and_keeps_the_old_file(run: Run, path: Path, tmp_path: Path) -> None:
     (tmp_path / "out.json").write_text("old")
     result = run("convert", path, tmp_path / "out.json", "--strings", 2000)
     assert result.code == 4
@@ -152,7 +152,7 @@ def test_a_difference_is_4_and_leaves_what_was_there(run: Run, path: Path, tmp_p
 
 
 @pytest.mark.usefixtures("broken")
-def test_the_users_texts_find_what_the_others_do_not(
+def test_given_texts_find_differences_that_generated_ones_miss(
     run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "texts").mkdir()
@@ -164,15 +164,15 @@ def test_the_users_texts_find_what_the_others_do_not(
     assert result.code == 4
 
 
-def test_texts_that_are_equal(run: Run, path: Path, tmp_path: Path) -> None:
+def test_given_texts_add_to_the_comparisons(run: Run, path: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(CORPUS, encoding="utf-8")
     few = json.loads(run("convert", path, tmp_path / "o.json", "--strings", 0, "--json").text)["compared"]
     more = run("convert", path, tmp_path / "o.json", "--strings", 0, "--json", "--texts", tmp_path / "a.txt")
-    # the corpus has 21 lines and comes in pieces of 8
+    # the corpus has 21 lines, compared in groups of 8
     assert json.loads(more.text)["compared"] == few + 3
 
 
-def test_rank_files(run: Run, data: Path, tmp_path: Path) -> None:
+def test_rank_files_convert_with_accepted_losses(run: Run, data: Path, tmp_path: Path) -> None:
     ranks = data / "vocabs" / "cl100k_base.tiktoken"
     common = ("--strings", 200, "--json")
     facts = json.loads(run("convert", ranks, tmp_path / "a.json", *common).text)
@@ -204,7 +204,7 @@ def test_unknown_rank_files_need_a_pattern_and_get_it_again(run: Run, tmp_path: 
     assert (tmp_path / "c.tiktoken").read_bytes() == small_ranks()
 
 
-def test_an_accepted_loss_is_told(run: Run, tmp_path: Path) -> None:
+def test_an_accepted_loss_is_a_warning(run: Run, tmp_path: Path) -> None:
     words = jeton.train({"low": 5, "lower": 2}, 262, level="byte", end_of_word="</w>", progress=False)
     (tmp_path / "in.json").write_bytes(words.to_bytes())
     assert run("convert", tmp_path / "in.json", tmp_path / "out.json").code == 1
@@ -221,7 +221,7 @@ def test_a_difference_without_the_accepted_loss_is_not_kept(run: Run, path: Path
     assert (result.code, left(tmp_path)) == (4, [])
 
 
-def test_a_difference_under_an_accepted_loss_is_kept_and_still_4(run: Run, tmp_path: Path) -> None:
+def test_a_difference_under_an_accepted_loss_is_written_with_exit_code_4(run: Run, tmp_path: Path) -> None:
     plain = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
     lower = replace(plain.definition, normalizer=({"type": "Lowercase"},))
     jeton.Tokenizer(lower, plain._core.vocabulary()).save(tmp_path / "in.json")
@@ -250,9 +250,7 @@ def test_every_loss_has_its_name_in_the_list() -> None:
     assert names <= set(LOSSES)
 
 
-def test_a_folder_that_is_there_keeps_its_other_files(
-    run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
-) -> None:
+def test_an_existing_folder_keeps_its_other_files(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model.v1"
     folder.mkdir()
     (folder / "weights").write_text("w")
@@ -277,14 +275,14 @@ def test_permissions_stay_and_links_are_replaced(run: Run, path: Path, tmp_path:
     assert (tmp_path / "fresh.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_onto_itself(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_converting_a_file_onto_itself_keeps_its_bytes(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a.json")
     before = (tmp_path / "a.json").read_bytes()
     assert run("convert", tmp_path / "a.json", tmp_path / "a.json", "--strings", 10).code == 0
     assert (tmp_path / "a.json").read_bytes() == before
 
 
-def test_what_is_missing_is_1(run: Run, path: Path, tmp_path: Path) -> None:
+def test_missing_inputs_and_folders_are_exit_code_1(run: Run, path: Path, tmp_path: Path) -> None:
     assert run("convert", tmp_path / "none.json", tmp_path / "a.json").code == 1
     assert run("convert", path, tmp_path / "no" / "a.json").code == 1
     assert run("convert", path, tmp_path / "a.json", "--texts", tmp_path / "none").code == 1
@@ -292,7 +290,7 @@ def test_what_is_missing_is_1(run: Run, path: Path, tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
-def test_progress(run: Run, path: Path, tmp_path: Path) -> None:
+def test_progress_as_json_lines(run: Run, path: Path, tmp_path: Path) -> None:
     result = run("convert", path, tmp_path / "a.json", "--strings", 1000, "--progress", "json", "-q")
     events = [json.loads(line) for line in result.err.splitlines()]
     assert {event["stage"] for event in events} == {"compare"}

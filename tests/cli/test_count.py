@@ -11,7 +11,7 @@ import jeton
 from .conftest import Run
 
 
-def test_one_integer(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_counts_are_one_integer(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     assert run("count", "-t", path, "lowest newest") == (0, f"{len(tok.encode('lowest newest'))}\n".encode(), "")
     both = len(tok.encode("lowest")) + len(tok.encode("newest"))
     assert run("count", "-t", path, "lowest", "newest").text == f"{both}\n"
@@ -20,12 +20,12 @@ def test_one_integer(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     assert json.loads(run("count", "-t", path, "--json", "lowest").text) == {"tokens": len(tok.encode("lowest"))}
 
 
-def test_special_tokens(run: Run, path: Path) -> None:
+def test_special_option(run: Run, path: Path) -> None:
     assert run("count", "-t", path, "--special", "all", "<|end|>").text == "1\n"
     assert int(run("count", "-t", path, "<|end|>").text) > 1
 
 
-def test_files_each_and_the_total_last(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_each_file_has_a_line_and_the_total_is_last(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"lowest")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"newest\xff"))
     a, b = len(tok.encode("lowest")), len(tok.encode(b"newest\xff"))
@@ -40,7 +40,7 @@ def test_files_each_and_the_total_last(run: Run, tok: jeton.Tokenizer, path: Pat
     ]
 
 
-def test_files_that_are_not_there(run: Run, path: Path, tmp_path: Path) -> None:
+def test_missing_files_are_an_error(run: Run, path: Path, tmp_path: Path) -> None:
     assert run("count", "-t", path, "--files").code == 2
     result = run("count", "-t", path, "--files", tmp_path / "missing")
     assert (result.code, result.out) == (1, b"")

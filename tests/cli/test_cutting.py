@@ -13,7 +13,7 @@ from .conftest import Run
 TEXT = "lowest newest lower newer low new " * 20
 
 
-def test_truncate(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_truncate_prints_the_librarys_text(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     assert run("truncate", "-t", path, "-n", "7", TEXT) == (0, tok.truncate(TEXT, 7).encode() + b"\n", "")
     for side in ("left", "middle"):
         wanted = tok.truncate(TEXT, 9, side=side, marker="~", at="word")
@@ -24,7 +24,7 @@ def test_truncate(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     assert json.loads(run("truncate", "-t", path, "-n", "7", "--json", "low").text)["truncated"] is False
 
 
-def test_split(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_split_prints_the_librarys_chunks(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in run("split", "-t", path, "-n", "16", "--overlap", "4", TEXT).text.splitlines()]
     chunks = tok.split(TEXT, 16, overlap=4)
     assert [(row["text"], row["num_tokens"], tuple(row["char_span"]), tuple(row["byte_span"])) for row in rows] == [
@@ -44,7 +44,7 @@ def test_split(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> No
     assert all(str(tmp_path / "rows.jsonl") in row["source"] for row in rows)
 
 
-def test_errors(run: Run, path: Path) -> None:
+def test_errors_have_exit_codes(run: Run, path: Path) -> None:
     assert run("truncate", "-t", path, "text")[0] == 2  # -n is missing
     assert run("split", "-t", path, "-n", "3", "--separator", "-", "--json", "low")[0] == 2
     code, out, err = run("split", "-t", path, "-n", "1", "今")

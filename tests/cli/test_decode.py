@@ -1,4 +1,4 @@
-"""``jeton decode``: raw bytes and nothing else, and what is said about ids that are none."""
+"""``jeton decode``: the exact bytes, and errors for invalid ids."""
 
 from __future__ import annotations
 
@@ -20,30 +20,32 @@ def test_arguments_and_standard_input(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, input=b"") == (0, b"", "")
 
 
-def test_bytes_that_are_no_text_come_out_as_they_are(run: Run, path: Path) -> None:
+def test_bytes_that_are_not_utf8_are_written_unchanged(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, 0xE5, 0xB0).out == b"\xe5\xb0"
 
 
-def test_invalid_utf8_makes_text(run: Run, path: Path) -> None:
+def test_invalid_utf8_option_replaces_or_refuses_bytes(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, "--invalid-utf8", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
     strict = run("decode", "-t", path, "--invalid-utf8", "strict", 72, 0xE5, 0xB0)
     assert (strict.code, strict.out) == (1, b"")
     assert "byte 1" in strict.err
 
 
-def test_special_tokens_may_be_left_out(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_skip_special_tokens_omits_them(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     end = tok.special_tokens["<|end|>"]
     assert run("decode", "-t", path, 72, end).out == b"H<|end|>"
     assert run("decode", "-t", path, "--skip-special-tokens", 72, end).out == b"H"
     assert run("decode", "-t", path, "--skip-special-tokens", "--invalid-utf8", "strict", 72, end).out == b"H"
 
 
-def test_json(run: Run, path: Path) -> None:
+def test_json_has_text_and_bytes(run: Run, path: Path) -> None:
     result = run("decode", "-t", path, "--json", 72, 0xE5, 0xB0)
     assert json.loads(result.text) == {"text": "H\ufffd", "bytes_hex": "48e5b0"}
 
 
-def test_many_ids_take_the_array_s_way_and_give_the_same(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_inputs_decode_through_arrays_with_equal_results(
+    run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("jeton.cli.decode.LARGE", 0)
     assert run("decode", "-t", path, input=b"72 105") == (0, b"Hi", "")
     assert run("decode", "-t", path, "--invalid-utf8", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
@@ -51,7 +53,7 @@ def test_many_ids_take_the_array_s_way_and_give_the_same(run: Run, path: Path, m
     assert run("decode", "-t", path, input=b"") == (0, b"", "")
 
 
-def test_ids_across_the_borders_of_blocks(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_across_block_boundaries_are_decoded(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"low lower lowest newest widest " * 20
     ids = run("encode", "-t", path, input=text).out
     for size in (1, 2, 3, 7):
@@ -64,7 +66,7 @@ def test_ids_across_the_borders_of_blocks(run: Run, path: Path, monkeypatch: pyt
     [(b"1 two 3", "'two'"), (b"72 -1", "'-1'"), (b"1_0", "'1_0'"), (b"+1", "'+1'"), (b"4294967296", "'4294967296'"),
      (b"9" * 5000, "'9999"), (b"1.5", "'1.5'"), (b"72\xff", "'72\\\\xff'"), ("٣".encode(), "'")],
 )  # fmt: skip
-def test_what_is_no_id_is_named(run: Run, path: Path, ids: bytes, shown: str) -> None:
+def test_an_invalid_id_is_named(run: Run, path: Path, ids: bytes, shown: str) -> None:
     result = run("decode", "-t", path, input=ids)
     assert (result.code, result.out) == (1, b"")
     assert f"standard input: {shown}" in result.err
@@ -72,31 +74,31 @@ def test_what_is_no_id_is_named(run: Run, path: Path, ids: bytes, shown: str) ->
     assert len(result.err) < 200
 
 
-def test_an_id_that_is_not_in_the_vocabulary(run: Run, path: Path) -> None:
+def test_an_unknown_id_is_named_with_its_position(run: Run, path: Path) -> None:
     result = run("decode", "-t", path, input=b"72 9999")
     assert (result.code, result.out) == (1, b"")
     assert "9999" in result.err
     assert "position 1" in result.err
 
 
-def test_an_argument_that_is_no_id_is_wrong_usage(run: Run, path: Path) -> None:
+def test_an_invalid_id_argument_is_a_usage_error(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, "two").code == 2
     assert run("decode", "-t", path, 2**32).code == 2
 
 
 @pytest.mark.parametrize("ids", ["[72, 105]", " [72,105]\n", '{"ids": [72, 105], "tokens": []}'])
-def test_ids_in_json(run: Run, path: Path, ids: str) -> None:
+def test_ids_are_read_from_json(run: Run, path: Path, ids: str) -> None:
     assert run("decode", "-t", path, ids) == (0, b"Hi", "")
     assert run("decode", "-t", path, input=ids.encode()) == (0, b"Hi", "")
 
 
-def test_what_encode_prints_in_json_is_decoded(run: Run, path: Path) -> None:
+def test_json_output_of_encode_is_decoded(run: Run, path: Path) -> None:
     encoded = run("encode", "-t", path, "--json", "lower 天气").out
     assert run("decode", "-t", path, input=encoded).text == "lower 天气"
 
 
 @pytest.mark.parametrize("ids", ["[72", '[72, "105"]', "[72, -1]", "[4294967296]", '{"id": 3}', "[true]", "[[72]]"])
-def test_json_that_holds_no_ids(run: Run, path: Path, ids: str) -> None:
+def test_json_without_ids_is_an_error(run: Run, path: Path, ids: str) -> None:
     assert run("decode", "-t", path, ids).code == 2
     result = run("decode", "-t", path, input=ids.encode())
     assert (result.code, result.out) == (1, b"")
@@ -119,7 +121,7 @@ def test_a_stream_ends_before_a_stop_string(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, "--stream", "--stop", "er n", "--stop", "x", input=ids) == (0, b"low low", "")
 
 
-def test_a_stream_refuses_what_is_no_id(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_refuses_invalid_ids(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jeton.cli.decode.CHUNK", 3)
     wrong = run("decode", "-t", path, "--stream", input=b"72 73 99999")
     assert (wrong.code, wrong.out) == (1, b"HI")

@@ -33,7 +33,7 @@ def test_a_command_without_tokenizer(run: Run, args: list[str], out: str | None)
     assert run(*args, "-t", "default").out == done.out
 
 
-def test_measure_and_chat(run: Run, tmp_path: Path) -> None:
+def test_measure_and_chat_use_the_default_tokenizer(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello hello\n")
     done = run("measure", tmp_path / "a.txt", "--csv", "--progress", "none")
     assert (done.code, done.err) == (0, SAID)
@@ -43,11 +43,11 @@ def test_measure_and_chat(run: Run, tmp_path: Path) -> None:
     assert (done.code, done.text, done.err) == (0, "<|im_start|>user\nhello<|im_end|>\n\n", SAID)
 
 
-def test_quiet_says_nothing(run: Run) -> None:
+def test_quiet_prints_no_notice(run: Run) -> None:
     assert run("count", "hello", "-q").err == ""
 
 
-def test_with_a_tokenizer_nothing_is_said(run: Run, path: Path) -> None:
+def test_a_given_tokenizer_prints_no_notice(run: Run, path: Path) -> None:
     assert run("count", "hello", "-t", path).err == ""
 
 

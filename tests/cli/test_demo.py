@@ -1,4 +1,4 @@
-"""``jeton demo``, on a small library in place of the real one: the real one is in the README."""
+"""``jeton demo``, on a small standard library in place of Python's own, which the README uses."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
+def test_the_tour_trains_and_encodes(run: Run, library: Path, tmp_path: Path) -> None:
     result = run("demo", "-o", tmp_path / "out", "--progress", "none")
     assert result.code == 0, result.err
     assert "Python source" in result.text
-    assert "in 2 files" in result.text  # neither what is installed nor what is not UTF-8
+    assert "in 2 files" in result.text  # neither installed packages nor files that are not UTF-8
     for word in (
         "English lessons",
         "Chinese lessons",

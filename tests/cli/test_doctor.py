@@ -15,7 +15,7 @@ from .conftest import Run
 pytest.importorskip("tokenizers")
 
 
-def test_a_sound_folder(run: Run, tmp_path: Path) -> None:
+def test_a_sound_folder_is_exit_code_0(run: Run, tmp_path: Path) -> None:
     tok = tokenizer("byte gpt2")
     found = run("doctor", write(tmp_path, tokenizer__json=as_json(tok), model__gguf=as_gguf(tok, pre="gpt-2")))
     assert found.code == 0
@@ -33,7 +33,7 @@ def test_a_difference_is_exit_code_4(run: Run, tmp_path: Path) -> None:
     assert run("doctor", folder, "--json", "--format", "html").code == 2
 
 
-def test_a_lock_file(run: Run, tmp_path: Path) -> None:
+def test_a_lock_file_is_written_and_checked(run: Run, tmp_path: Path) -> None:
     folder, lock = missing_pre(tmp_path), tmp_path / "tokenizer.lock"
     first = run("doctor", folder, "--lock", lock)
     assert (first.code, first.err) == (4, f"wrote {lock}\n")
@@ -44,7 +44,7 @@ def test_a_lock_file(run: Run, tmp_path: Path) -> None:
     assert "lock file: model.gguf: jeton gives other ids" in found.text
 
 
-def test_texts_of_a_file_and_another_place(run: Run, tmp_path: Path) -> None:
+def test_texts_of_a_file_and_a_second_tokenizer(run: Run, tmp_path: Path) -> None:
     folder = write(tmp_path / "a", tokenizer__json=as_json(tokenizer("byte gpt2")))
     other = write(tmp_path / "b", model__gguf=as_gguf(tokenizer("byte gpt2"), pre="gpt-2"))
     texts = tmp_path / "texts.txt"

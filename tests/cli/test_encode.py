@@ -36,12 +36,12 @@ def test_decode_gives_the_input_back_byte_for_byte(run: Run, path: Path, text: b
     assert run("decode", "-t", path, input=encoded.out) == (0, text, "")
 
 
-def test_ids_are_the_library_s_one_line_per_text(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_ids_are_printed_on_one_line_per_text(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     result = run("encode", "-t", path, "lowest", "newest 今天")
     assert result.text.splitlines() == [" ".join(map(str, tok.encode(text))) for text in ("lowest", "newest 今天")]
 
 
-def test_a_large_text_takes_the_array_s_way_and_gives_the_same(
+def test_a_large_text_is_encoded_through_arrays_with_equal_results(
     run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "lowest 今天 newest\n".encode() * 300
@@ -66,7 +66,7 @@ def test_json_is_one_object_per_text(run: Run, tok: jeton.Tokenizer, path: Path)
         assert second["tokens"][-1]["byte_span"][1] == 3
 
 
-def test_binary_formats(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_binary_formats_contain_the_ids(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     text = "lowest 今天 newest"
     ids = tok.encode(text)
     raw = run("encode", "-t", path, "--format", "bin", text)
@@ -114,7 +114,7 @@ def test_special_tokens_need_permission(run: Run, tok: jeton.Tokenizer, path: Pa
     assert run("encode", "-t", path, "--special", "<|no|>", text).code == 1
 
 
-def test_an_error_says_which_text(run: Run, path: Path) -> None:
+def test_an_error_names_the_text(run: Run, path: Path) -> None:
     result = run("encode", "-t", path, "--special", "raise", "--lines", input=b"fine\nlow<|end|>\n")
     assert result.code == 1
     assert result.err.startswith("jeton: line 2: ")
@@ -122,7 +122,7 @@ def test_an_error_says_which_text(run: Run, path: Path) -> None:
     assert run("encode", "-t", path, "--special", "raise", "a", "<|end|>").err.startswith("jeton: text 2: ")
 
 
-def test_where_utf8_is_needed_errors_says_what_to_do(run: Run, char_path: Path) -> None:
+def test_invalid_utf8_is_refused_or_replaced_by_the_errors_option(run: Run, char_path: Path) -> None:
     strict = run("encode", "-t", char_path, input=b"low\xff")
     assert (strict.code, strict.out) == (1, b"")
     replaced = run("encode", "-t", char_path, "--errors", "replace", input=b"low\xff \xe4\xbb")
@@ -134,13 +134,13 @@ def test_where_utf8_is_needed_errors_says_what_to_do(run: Run, char_path: Path) 
     assert "Ω" in unseen.err
 
 
-def test_somebody_at_the_keyboard_is_told(run: Run, path: Path) -> None:
+def test_reading_from_a_terminal_prints_a_hint(run: Run, path: Path) -> None:
     assert run("encode", "-t", path, keyboard=True).err == "reading standard input; end it with Ctrl-D\n"
     assert run("encode", "-t", path, "-q", keyboard=True).err == ""
     assert run("encode", "-t", path, "text", keyboard=True).err == ""
 
 
-def test_files_are_texts_and_rows_are(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_files_and_rows_are_texts(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     rows, text = tmp_path / "rows.jsonl", tmp_path / "a.txt"
     rows.write_text('{"text": "low"}\n{"text": "lower"}\n')
     text.write_bytes(b"wide\nwider\n")
@@ -159,10 +159,10 @@ def test_files_are_texts_and_rows_are(run: Run, tok: jeton.Tokenizer, path: Path
 
 @pytest.mark.parametrize("form", ["tokens", "json"])
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_long_text_is_written_as_a_short_one_is(
+def test_output_of_a_long_text_shows_no_chunk_boundaries(
     run: Run, path: Path, form: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tokens come in chunks of 16,384; nothing shows where a chunk ends."""
+    """Tokens are written in chunks of 16,384, whose boundaries do not show in the output."""
     monkeypatch.setenv("COLUMNS", "80")
     text = ("low lower 天气 é\n<|end|> " * 4_000).encode()
     options = ("encode", "-t", path, "--format", form, "--special", "all")
@@ -182,12 +182,12 @@ def test_a_long_text_is_written_as_a_short_one_is(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 def test_the_memory_of_drawn_tokens_does_not_grow_with_them(path: Path) -> None:
-    """A text of 3 MB, a byte a token at worst: as Python objects they would take a gigabyte."""
+    """A text of 3 MB with up to one token per byte: as Python objects, its tokens would take a gigabyte."""
     code = (
         "import io, sys; from jeton.cli import main; "
         "sys.stdin = io.TextIOWrapper(io.BytesIO(b'older men low ' * 200_000)); sys.stdout = open('/dev/null', 'w'); "
         f"code = main(['encode', '-t', {str(path)!r}, '--format', 'tokens']); "
-        # Not ru_maxrss, which a child takes over from the process that started it.
+        # Not ru_maxrss, which a child inherits from its parent.
         "status = dict(line.split(':', 1) for line in open('/proc/self/status')); "
         "print(code, int(status['VmHWM'].split()[0]) // 1024, file=sys.stderr)"
     )

@@ -10,7 +10,7 @@ import jeton
 from .conftest import Run
 
 
-def test_words(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_text_output_equals_that_of_the_library(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     result = run("explain", "-t", path, "lowest newest")
     assert (result.code, result.err) == (0, "")
     assert result.text == tok.explain("lowest newest").to_terminal(color=False) + "\n"
@@ -18,7 +18,7 @@ def test_words(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     assert "rank" in result.text
 
 
-def test_several_texts_are_apart(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+def test_several_texts_are_separated_by_blank_lines(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     low, new = (tok.explain(text).to_terminal(color=False) for text in ("low", "new"))
     assert run("explain", "-t", path, "low", "new").text == f"{low}\n\n{new}\n"
 
@@ -50,6 +50,6 @@ def test_every_merge_replayed_ends_in_the_ids(tok: jeton.Tokenizer) -> None:
         assert b"".join(tok.id_to_bytes(id) for id in last) == pretoken.text
 
 
-def test_bytes_that_are_no_text(run: Run, path: Path) -> None:
+def test_bytes_that_are_not_utf8_are_in_the_json(run: Run, path: Path) -> None:
     data = json.loads(run("explain", "-t", path, "--json", input=b"low\xff").text)
     assert bytes.fromhex(data["bytes_hex"]) == b"low\xff"

@@ -25,7 +25,7 @@ from .conftest import Run
 from .messages import PACKAGE, commands_of_jeton, messages, placeholders
 
 CORE = Path(__file__).parents[2] / "crates"
-# Messages of click and of the system, which no source of Jeton has.
+# Messages of click and of the system, which are not in Jeton's sources.
 FOREIGN = {
     *("No such option {name}.", "No such option: {name}", "No such option {name}. Did you mean {names}?"),
     *("No such option {name}. (Did you mean one of: {names}?)", "No such option: {name} Did you mean {names}?"),
@@ -72,13 +72,13 @@ def test_translations_have_the_placeholders_of_their_messages(name: str, languag
     for message, translation in read_catalog(name, language).items():
         assert placeholders(message) == placeholders(translation), message
         assert translation.strip(), message
-        if placeholders(message):  # nothing else in braces, which would be a placeholder, too
+        if placeholders(message):  # no other braces, which would read as placeholders
             message.format_map(dict.fromkeys(placeholders(message), ""))
             translation.format_map(dict.fromkeys(placeholders(message), ""))
 
 
 def test_a_missing_or_other_translation_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks above see a message without translation, an unused one, and another placeholder."""
+    """The checks above find a missing translation, an unused one, and a wrong placeholder."""
     catalog = read_catalog("strings", "zh")
     lost = next(iter(catalog))
     changed = {key: text for key, text in catalog.items() if key != lost} | {"no such {message}": "{other}"}
@@ -110,7 +110,7 @@ def test_every_message_of_an_error_is_one_of_the_sources(language: str) -> None:
 
 @pytest.mark.parametrize("package", ["cli", "playground"])
 def test_every_message_of_an_interface_is_translated(package: str) -> None:
-    """All errors that the command line and the server of the page raise themselves, and hints of these."""
+    """Covers errors that the command line and the server of the page raise themselves, with their hints."""
     with use_language("zh"):
         for message in sorted(_raised(package)):
             for clause in message.split("; "):
@@ -172,7 +172,7 @@ def _as_pattern(template: str) -> str:
         ({"LANG": "zh_CN.UTF-8", "LC_MESSAGES": "en_US.UTF-8"}, "en"),
         ({"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, "zh"),
         ({"LC_MESSAGES": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
-        ({"LC_ALL": "", "LANG": "zh_CN"}, "zh"),  # an empty variable is as an unset one, as in POSIX
+        ({"LC_ALL": "", "LANG": "zh_CN"}, "zh"),  # an empty variable counts as unset, as in POSIX
         ({"JETON_LANG": "zh", "LC_ALL": "C"}, "zh"),
         ({"JETON_LANG": "ZH-Hans-CN"}, "zh"),
         ({"JETON_LANG": "en", "LANG": "zh_CN.UTF-8"}, "en"),
@@ -181,7 +181,7 @@ def _as_pattern(template: str) -> str:
         ({"JETON_LANG": "../../zh"}, "en"),
     ],
 )
-def test_the_environment_chooses(environ: dict[str, str], language: str) -> None:
+def test_the_environment_chooses_the_language(environ: dict[str, str], language: str) -> None:
     assert chosen_language(environ) == language
 
 
@@ -206,7 +206,7 @@ def test_help_is_chinese_and_fits_into_80_columns(run: Run, chinese: None, comma
     examples = False
     for line in result.text.splitlines():
         examples = line.strip() in ("示例：", "从这里开始：") or (examples and line.startswith("    "))
-        if examples or "[" in line:  # commands and names of options are as long as in English
+        if examples or "[" in line:  # names of commands and options are not translated, so these lines may be longer
             continue
         assert display_width(line) <= 80, line
         words = re.sub(r"--?[\w-]+|\w*[._/:<]\S*|[A-Z]\S*", "", line)
@@ -279,7 +279,7 @@ def test_english_help_is_that_of_click(run: Run, monkeypatch: pytest.MonkeyPatch
         (["measure", "-q", "--csv", "--json", "x"], 2, "错误：--csv 与 --json 不能同用"),
     ],
 )
-def test_errors(run: Run, chinese: None, tmp_path: Path, args: list[str], code: int, line: str) -> None:
+def test_errors_are_chinese(run: Run, chinese: None, tmp_path: Path, args: list[str], code: int, line: str) -> None:
     result = run(*args)
     assert (result.code, result.out) == (code, b"")
     assert result.err.splitlines()[-1] == line
@@ -290,12 +290,12 @@ def test_errors(run: Run, chinese: None, tmp_path: Path, args: list[str], code: 
 
 @pytest.mark.parametrize("group", [(), ("shards",)])
 def test_a_group_without_arguments_prints_its_help(run: Run, chinese: None, group: tuple[str, ...]) -> None:
-    result = run(*group)  # as an error since click 8.2, before on standard output
+    result = run(*group)  # on standard error since click 8.2, before on standard output
     assert result.err + result.text in (text := run(*group, "--help").text, text + "\n")
     assert text.startswith("用法：jeton")
 
 
-def test_what_is_not_in_the_catalog_stays_english(run: Run, chinese: None) -> None:
+def test_messages_missing_from_the_catalog_stay_english(run: Run, chinese: None) -> None:
     with use_language("zh"):
         assert in_language("something new; pass a folder outside of the corpus") == (
             "something new; 请给出语料以外的目录"
@@ -329,7 +329,7 @@ def test_exceptions_are_english_for_callers(chinese: None) -> None:
     assert not CHINESE.search(str(jeton.default().explain("the")))
 
 
-def test_warnings(run: Run, chinese: None, path: Path, tmp_path: Path) -> None:
+def test_warnings_are_chinese(run: Run, chinese: None, path: Path, tmp_path: Path) -> None:
     file = tmp_path / "text.txt"
     file.write_text("aab")
     result = run("encode", "-t", path, file)

@@ -1,4 +1,4 @@
-"""``jeton measure``: the library's table, for people, as JSON and as CSV."""
+"""``jeton measure``: the library's table as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jeton
 from .conftest import CORPUS, Run
 
 
-def test_figures(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_figures_equal_those_of_the_library(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(CORPUS, encoding="utf-8")
     expected = jeton.measure(tok, [CORPUS])
     for place, data in ((tmp_path, b""), ("-", CORPUS.encode())):
@@ -72,13 +72,15 @@ def test_limit_time_plot_and_no_words(run: Run, path: Path, tmp_path: Path) -> N
         (["--plot", "plot.txt"], "the suffix of a plot is .png"),
     ],
 )
-def test_wrong_options(run: Run, path: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_wrong_options_are_a_usage_error(
+    run: Run, path: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
     (tmp_path / "a.txt").write_text("text")
     found = run("measure", "-t", path, tmp_path / "a.txt", *arguments)
     assert found.code == 2
     assert message in found.err
 
 
-def test_a_missing_corpus(run: Run, path: Path, tmp_path: Path) -> None:
+def test_a_missing_corpus_is_an_error(run: Run, path: Path, tmp_path: Path) -> None:
     assert run("measure", "-t", path).code == 2
     assert run("measure", "-t", path, tmp_path / "missing").code == 1

@@ -18,7 +18,7 @@ def test_each_tokenizer_has_a_line(run: Run) -> None:
     assert any(line[2:].startswith("o200k_base        o200k, gpt-5, gpt-4.1, gpt-4o, ") for line in lines)
 
 
-def test_words_select(run: Run) -> None:
+def test_words_filter_the_list(run: Run) -> None:
     assert [json.loads(line)["name"] for line in run("names", "GPT-4o", "--json").text.splitlines()] == ["o200k_base"]
     assert run("names", "gpt", "oss").text.split()[-2:] == ["o200k_harmony", "gpt-oss-*"]
     assert run("names", "no such tokenizer").out == b""

@@ -1,4 +1,4 @@
-"""``jeton play``: it says where it is, answers, and ends with Ctrl-C; what goes wrong is said in a line."""
+"""``jeton play`` prints its address, answers, and ends with Ctrl-C; errors are one line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest.importorskip("uvicorn", reason="the playground needs the extra play")
 
 @contextmanager
 def playing(*args: object) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A playground in a process of its own, and its first line."""
+    """Runs a playground in its own process; yields the process and its address."""
     command = [sys.executable, "-m", "jeton.cli", "play", "--no-browser", *map(str, args)]
     environment = {
         **os.environ,
@@ -47,7 +47,7 @@ def get(url: str) -> bytes:
         return bytes(answer.read())
 
 
-def test_it_answers_where_it_says_and_ends_quietly(path: Path) -> None:
+def test_the_printed_address_answers_and_ctrl_c_ends_quietly(path: Path) -> None:
     with playing("-t", path) as (process, url):
         assert url.startswith("http://127.0.0.1:")
         assert b"<title>Jeton" in get(url)
@@ -62,8 +62,8 @@ def test_it_answers_where_it_says_and_ends_quietly(path: Path) -> None:
         assert said.splitlines() == ["the playground is open; press Ctrl-C to stop it", "jeton: interrupted"]
 
 
-def test_it_ends_quietly_while_requests_run(path: Path) -> None:
-    """One whose body never comes, and more of ten megabytes than are answered within the time that they are given."""
+def test_ctrl_c_ends_quietly_while_requests_run(path: Path) -> None:
+    """One request lacks its body, and others of ten megabytes take longer than the time limit."""
     with playing("-t", path, "-q") as (process, url), ExitStack() as stack:
         host, port = url.removeprefix("http://").rstrip("/").split(":")
 
@@ -84,7 +84,7 @@ def test_it_ends_quietly_while_requests_run(path: Path) -> None:
         assert said.decode().splitlines() == ["jeton: interrupted"]
 
 
-def test_an_upgrade_that_there_is_not_leaves_the_terminal_alone() -> None:
+def test_refused_upgrades_print_nothing() -> None:
     with playing("-q") as (process, url):
         headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
         with pytest.raises(urllib.error.HTTPError):
@@ -100,9 +100,9 @@ def test_an_upgrade_that_there_is_not_leaves_the_terminal_alone() -> None:
         assert said.decode().splitlines() == ["jeton: interrupted"]
 
 
-def test_the_usual_port_where_it_is_free_and_else_another(path: Path) -> None:
+def test_the_default_port_if_free_and_otherwise_another(path: Path) -> None:
     with ExitStack() as stack:
-        first = stack.enter_context(playing("-q"))[1]  # 7777, unless somebody here has it already
+        first = stack.enter_context(playing("-q"))[1]  # 7777, unless another program on this machine uses it
         second = stack.enter_context(playing("-q"))[1]
         assert b"<title>Jeton" in get(first)
         assert b"<title>Jeton" in get(second)
@@ -110,10 +110,10 @@ def test_the_usual_port_where_it_is_free_and_else_another(path: Path) -> None:
         assert second not in (first, "http://127.0.0.1:7777/")
 
 
-def test_the_usual_port_is_the_one_of_the_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_port_is_that_of_the_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
     from jeton.playground import server
 
-    with server.bind() as probe:  # one that is free, in place of the usual
+    with server.bind() as probe:  # a free port in place of the default
         port = probe.getsockname()[1]
     assert server.DEFAULT_PORT == 7777
     monkeypatch.setattr(server, "DEFAULT_PORT", port)
@@ -133,7 +133,7 @@ def test_a_folder_and_a_port(path: Path) -> None:
         assert "small" in [entry["key"] for entry in json.loads(get(url + "api/tokenizers"))]
 
 
-def test_it_listens_to_this_machine_only(path: Path) -> None:
+def test_the_server_listens_on_the_loopback_address_only(path: Path) -> None:
     with playing("-q") as (_, url):
         port = int(url.rstrip("/").rpartition(":")[2])
         with socket.socket() as other:  # the port is free on every other address of this machine
@@ -141,7 +141,7 @@ def test_it_listens_to_this_machine_only(path: Path) -> None:
             other.bind(("127.0.0.2", port))
 
 
-def test_a_port_that_is_taken(run: Run) -> None:
+def test_a_port_in_use_is_an_error(run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -151,19 +151,19 @@ def test_a_port_that_is_taken(run: Run) -> None:
     assert result.err == f"jeton: port {port} is in use; omit --port to use a free one\n"
 
 
-def test_a_tokenizer_that_is_not_there(run: Run) -> None:
+def test_a_missing_tokenizer_is_an_error(run: Run) -> None:
     result = run("play", "--no-browser", "-t", "nowhere.json")
     assert result.code == 1
     assert "no file or folder 'nowhere.json'" in result.err
 
 
 @pytest.mark.parametrize("args", [("--port", "70000"), ("--vocabs", "nowhere"), ("extra",)])
-def test_wrong_usage(run: Run, args: tuple[str, ...]) -> None:
+def test_wrong_options_are_a_usage_error(run: Run, args: tuple[str, ...]) -> None:
     assert run("play", "--no-browser", *args).code == 2
 
 
 @pytest.mark.parametrize("package", ["uvicorn", "starlette"])
-def test_the_extra_is_named_where_it_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+def test_a_missing_package_names_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     for name in list(sys.modules):
         if name.partition(".")[0] == package or name.startswith("jeton.playground"):
             monkeypatch.delitem(sys.modules, name)

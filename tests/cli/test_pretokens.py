@@ -1,4 +1,4 @@
-"""``jeton pretokens``: files of counts, and what they say."""
+"""``jeton pretokens``: files of counts, and reports on them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_files_of_counts_add_up(run: Run, corpus: Path, tmp_path: Path) -> None:
     assert "a.txt is not: count that one first" in mixed.err
 
 
-def test_the_report_for_people_and_as_json(run: Run, corpus: Path) -> None:
+def test_the_report_as_text_and_json(run: Run, corpus: Path) -> None:
     shown = run("pretokens", "-", "--report", "--top", 3, "--min-count", 2, input=CORPUS.encode())
     report = jeton.count_pretokens([CORPUS], min_count=2).report(3)
     assert shown.text == f"{report}\n"
@@ -64,7 +64,7 @@ def test_a_checkpoint_and_a_limit(run: Run, corpus: Path, tmp_path: Path) -> Non
     assert "was made with stages" in other.err
 
 
-def test_wrong_usage(run: Run, corpus: Path) -> None:
+def test_a_missing_output_is_a_usage_error(run: Run, corpus: Path) -> None:
     nothing = run("pretokens", corpus)
     assert nothing.code == 2
     assert "-o FILE, --report or --plot FILE" in nothing.err

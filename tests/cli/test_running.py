@@ -1,4 +1,4 @@
-"""Exit codes, and that whatever goes wrong ends in one clear line on standard error."""
+"""Exit codes, and errors as one clear line on standard error."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_the_group_has_help_and_a_version(run: Run) -> None:
         ["count", "--files", "-t", "x.json", "--threads", "0"],
     ],
 )
-def test_wrong_usage_is_2(run: Run, args: list[str]) -> None:
+def test_wrong_usage_is_exit_code_2(run: Run, args: list[str]) -> None:
     result = run(*args)
     assert result.code == 2
     assert result.out == b""
     assert "Error:" in result.err
 
 
-def test_a_missing_tokenizer_is_1_and_one_line(run: Run, tmp_path: Path) -> None:
+def test_a_missing_tokenizer_is_exit_code_1_and_one_line(run: Run, tmp_path: Path) -> None:
     result = run("encode", "-t", tmp_path / "missing.json", "text")
     assert result.code == 1
     assert result.out == b""
@@ -80,7 +80,7 @@ def test_a_missing_tokenizer_is_1_and_one_line(run: Run, tmp_path: Path) -> None
     assert "missing.json" in result.err
 
 
-def test_a_missing_corpus_is_1_without_hints_for_python(run: Run, tmp_path: Path) -> None:
+def test_a_missing_corpus_is_exit_code_1_without_hints_for_python(run: Run, tmp_path: Path) -> None:
     result = run("train", tmp_path / "missing", "-o", tmp_path / "x.json")
     assert result == (1, b"", f"jeton: {tmp_path}/missing: no such file, folder or glob\n")
 
@@ -97,7 +97,7 @@ def test_a_missing_corpus_is_1_without_hints_for_python(run: Run, tmp_path: Path
         (click.Abort(), 130, "jeton: interrupted\n"),
     ],
 )
-def test_what_goes_wrong_while_running(
+def test_runtime_errors_are_one_line_with_their_exit_code(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     def fail(*args: object, **options: object) -> None:
@@ -116,7 +116,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["encode", "-t", "x", "text"])
 
 
-def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(path: Path) -> None:
     with jeton_process("vocab", "-t", path) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -126,8 +126,8 @@ def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
 
 
 @pytest.mark.alone
-def test_ctrl_c_is_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:
-    """While standard input is read: the pipe stays open, so the process waits."""
+def test_ctrl_c_is_exit_code_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:
+    """The process waits for standard input, because the pipe stays open."""
     process = jeton_process("train", "-", "-o", tmp_path / "x.json", env={**os.environ, "PYTHONUNBUFFERED": "1"})
     time.sleep(2)  # long enough to start on a busy machine
     assert process.poll() is None
@@ -197,7 +197,7 @@ def test_an_error_of_the_core_names_options(run: Run, path: Path, char_path: Pat
     assert "--invalid-utf8 replace shows them as U+FFFD" in invalid.err
 
 
-def test_what_a_folder_has_besides_is_printed_once(run: Run, tmp_path: Path) -> None:
+def test_unread_files_of_a_folder_are_reported_once(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     for name, text in {"a.txt": "low lower", "b.json": '{"text": "low"}\n{"text": "new"}', "README.md": "#"}.items():

@@ -30,7 +30,7 @@ def tok(tmp_path: Path) -> Path:
     return path
 
 
-def test_make_and_verify(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_make_writes_verified_shards(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ("shards", "make", rows, "-o", out, "-t", tok, "--append-eos", "--task-bytes", "2kB", "--join")
     made = run(*command)
@@ -49,7 +49,7 @@ def test_make_and_verify(run: Run, rows: Path, tok: Path, tmp_path: Path) -> Non
     assert json.loads(different.text)["problems"]
 
 
-def test_plan_run_merge(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_plan_run_and_merge_report_their_state(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     planned = run("shards", "plan", rows, "-o", out, "-t", tok, "--task-bytes", "1k", "--format", "bin", "--json")
     total = json.loads(planned.text)["tasks"]
@@ -68,7 +68,7 @@ def test_plan_run_merge(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None
     assert json.loads(run("shards", "status", out, "--json").text)["merged"] is True
 
 
-def test_shuffle_and_pack(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_shuffled_and_packed_shards(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = (
         "-t",
@@ -103,7 +103,7 @@ def test_shuffle_and_pack(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("value", "length"), [("2048", 2048), ("2Ki", 2048), ("32ki", 32_768), ("2", 2)])
-def test_lengths_of_rows(value: str, length: int) -> None:
+def test_lengths_of_rows_are_parsed(value: str, length: int) -> None:
     assert RowLength().convert(value, None, None) == length
 
 
@@ -115,7 +115,7 @@ def test_ambiguous_lengths_of_rows_are_refused(value: str, run: Run, rows: Path,
     assert not (tmp_path / "out").exists()
 
 
-def test_conversations(run: Run, tmp_path: Path) -> None:
+def test_conversations_are_written_with_masks(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     template = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
     made = jeton.train(["low lower row"], 260, progress=False).with_chat_template(template)
@@ -129,7 +129,7 @@ def test_conversations(run: Run, tmp_path: Path) -> None:
     assert set((tmp_path / "out" / "shard-00000.mask").read_bytes()) == {1}
 
 
-def test_long_conversations(run: Run, tmp_path: Path) -> None:
+def test_long_conversations_are_split(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     template = (
         "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
@@ -149,7 +149,7 @@ def test_long_conversations(run: Run, tmp_path: Path) -> None:
     assert made.decode(shard.tokens[shard.mask == 1]) == "row"
 
 
-def test_skipped_records(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_skipped_records_are_exit_code_3(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     rows.write_text(rows.read_text() + "nonsense\n")
     strict = run("shards", "make", rows, "-o", tmp_path / "a", "-t", tok)
     assert strict.code == 1
@@ -162,7 +162,7 @@ def test_skipped_records(run: Run, rows: Path, tok: Path, tmp_path: Path) -> Non
     assert run("shards", "merge", tmp_path / "c").code == 3
 
 
-def test_skipping_and_failing(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_keep_going_skips_and_reports_failed_tasks(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     lines = rows.read_text().splitlines(keepends=True)
     rows.write_text("".join([*lines[:10], "nonsense\n", *lines[10:], "nonsense\n"]))
     options = ("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--task-bytes", "2kB")
@@ -183,7 +183,7 @@ def test_skipping_and_failing(run: Run, rows: Path, tok: Path, tmp_path: Path) -
     assert "check --field and the format, or pass --max-skipped 100%" in wrong.err
 
 
-def test_add_and_repair(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_add_and_repair_report_their_totals(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out, more = tmp_path / "out", tmp_path / "more.jsonl"
     assert run("shards", "make", rows, "-o", out, "-t", tok, "--task-bytes", "2kB").code == 0
     more.write_text('{"text": "low"}\nnonsense\n')
@@ -197,7 +197,7 @@ def test_add_and_repair(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None
     assert (repaired.code, json.loads(repaired.text)["documents"]) == (3, 301)
 
 
-def test_counts_and_training(run: Run, rows: Path, tmp_path: Path) -> None:
+def test_training_on_counts_equals_training_on_rows(run: Run, rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "counts"
     assert run("shards", "make", rows, "-o", out, "--format", "counts", "--task-bytes", "1k").code == 0
     files = sorted(out.glob("*.jtc"))
@@ -224,7 +224,7 @@ def test_progress_as_json(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
         (["x.txt", "-o", "out", "--format", "npz"], "npz"),
     ],
 )
-def test_usage_errors(arguments: list[str], message: str, run: Run) -> None:
+def test_wrong_usage_is_exit_code_2(arguments: list[str], message: str, run: Run) -> None:
     result = run("shards", "make", *arguments)
     assert result.code == 2
     assert message in result.err
@@ -259,7 +259,9 @@ def test_errors_name_options(run: Run, rows: Path, tok: Path, tmp_path: Path) ->
         (None, {"JOB_COMPLETION_INDEX": "1", "JOB_COMPLETIONS": "2"}, (1, 2)),
     ],
 )
-def test_jobs(task: str | None, environment: dict[str, str], job: Any) -> None:
+def test_job_numbers_are_read_from_option_or_environment(
+    task: str | None, environment: dict[str, str], job: Any
+) -> None:
     assert _job(task, environment) == job
 
 
@@ -275,12 +277,12 @@ def test_jobs(task: str | None, environment: dict[str, str], job: Any) -> None:
         (None, {"JOB_COMPLETION_INDEX": "5", "JOB_COMPLETIONS": "5"}),
     ],
 )
-def test_invalid_jobs(task: str | None, environment: dict[str, str]) -> None:
+def test_invalid_job_numbers_are_refused(task: str | None, environment: dict[str, str]) -> None:
     with pytest.raises(click.UsageError, match="--job"):
         _job(task, environment)
 
 
-def test_scripts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_scripts_have_the_number_of_jobs(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run("shards", "plan", rows, "-o", out, "-t", tok, "--task-bytes", "1k")
     assert "#SBATCH --array=0-3" in run("shards", "script", "slurm", out, "--jobs", 4).text
@@ -288,7 +290,7 @@ def test_scripts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     assert manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "r/jeton:1"
 
 
-def test_report(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_the_report_as_markdown_json_and_plot(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out, plot = tmp_path / "out", tmp_path / "report.svg"
     assert run("shards", "report", out).code == 1
     run("shards", "make", rows, "-o", out, "-t", tok)
@@ -298,7 +300,7 @@ def test_report(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     assert json.loads(run("shards", "report", out, "--json").text)["sources"][str(rows)]["documents"] == 300
 
 
-def test_verify_without_inputs(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_verify_works_without_or_with_moved_inputs(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("shards", "make", rows, "-o", out, "-t", tok, "--append-eos").code == 0
     assert "without inputs: hashes, counts and ids only, 16 documents decoded" in (

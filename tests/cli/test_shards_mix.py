@@ -26,7 +26,7 @@ def tok(tmp_path: Path) -> Path:
     return path
 
 
-def test_metadata(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_kept_fields_are_stored(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     made = run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--keep", "id,url")
     assert made.code == 0, made.err
     assert "no record has the field 'url', which was to be kept" in made.err
@@ -35,7 +35,7 @@ def test_metadata(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     assert "--keep has 'id', which is given twice" in twice.err
 
 
-def test_parts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_validation_parts_are_written(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     command = ("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--validation", "0.1")
     made = run(*command, "--validation", "test=.2")
     assert made.code == 0, made.err
@@ -58,14 +58,16 @@ def test_parts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
         (["0.6", "test=0.6"], "--validation: its shares add up to 1.2, and leave nothing to 'train'"),
     ],
 )
-def test_wrong_shares(run: Run, rows: Path, tok: Path, tmp_path: Path, shares: list[str], message: str) -> None:
+def test_wrong_shares_are_refused(
+    run: Run, rows: Path, tok: Path, tmp_path: Path, shares: list[str], message: str
+) -> None:
     options = [item for share in shares for item in ("--validation", share)]
     failed = run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, *options)
     assert failed.code in (1, 2)
     assert message in failed.err
 
 
-def test_mix(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_a_mix_is_written_from_a_file(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("row low " * 400)
     (tmp_path / "mix.toml").write_text(
         '[sources.rows]\npaths = "rows.jsonl"\nweight = 0.75\n[sources.b]\npaths = "b.txt"\nweight = 0.25\n'
@@ -97,7 +99,7 @@ def test_mix(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
         (["--mix", "mix.toml"], "mix.toml: it has no sources"),
     ],
 )
-def test_wrong_mixes(
+def test_wrong_mixes_are_refused(
     run: Run, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""``jeton sizes``: the library's answer as a table, as lines of JSON, as a picture."""
+"""``jeton sizes``: the library's result as a table, lines of JSON and a plot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table_is_the_librarys(run: Run, corpus: Path) -> None:
+def test_the_table_equals_that_of_the_library(run: Run, corpus: Path) -> None:
     result = run("sizes", corpus, "-s", "280,320", "--hidden", 16, "--documents", "line")
     found = jeton.sizes(jeton.Corpus(corpus, documents="line"), [280, 320], hidden=16, progress=False)
     assert (result.code, result.text) == (0, f"{found}\n")
@@ -51,7 +51,7 @@ def test_every_option_reaches_the_library(run: Run, corpus: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("sizes", ["many", "300;400", "", "8k,"])
-def test_what_is_no_list_of_sizes(run: Run, corpus: Path, sizes: str) -> None:
+def test_an_invalid_list_of_sizes_is_a_usage_error(run: Run, corpus: Path, sizes: str) -> None:
     result = run("sizes", corpus, "-s", sizes)
     assert result.code == 2
     assert "is not a list of sizes like 8000,16000" in result.err

@@ -22,7 +22,7 @@ def tok(tmp_path: Path) -> jeton.Tokenizer:
     return tok
 
 
-def test_prune(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_prune_saves_the_librarys_result(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "keep.txt").write_text("low\n wide\n")
     out = tmp_path / "out.json"
     result = run("prune", "-t", tmp_path / "tok.json", "--keep", tmp_path / "keep.txt", "-o", out)
@@ -36,7 +36,7 @@ def test_prune(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert run("prune", "-t", tmp_path / "tok.json", "-o", out).code != 0
 
 
-def test_remove(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_remove_needs_permission_to_drop_references(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     tok = tok.add_tokens(["<|pad|>", "<|user|>", "<|end|>"]).with_roles(pad="<|pad|>")
     tok.save(tmp_path / "folder")
     (tmp_path / "remove.txt").write_text("<|pad|>\n<|user|>\n")
@@ -53,7 +53,7 @@ def test_remove(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert jeton.load(out).special_tokens == {"<|end|>": 292}
 
 
-def test_words_of_wordpiece(run: Run, tmp_path: Path) -> None:
+def test_add_words_to_wordpiece(run: Run, tmp_path: Path) -> None:
     tok = jeton.train([CORPUS], 60, preset="bert", progress=False)
     tok.save(tmp_path / "tok.json")
     result = run("add-words", "-t", tmp_path / "tok.json", "slowest", "-o", tmp_path / "out.json")
@@ -83,7 +83,7 @@ def test_extend_with_a_model(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> 
     assert json.loads((tmp_path / "plan.json").read_text())["rows"] == made.vocab_size
 
 
-def test_words_and_merging(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_add_words_and_merge_vocab_save_the_librarys_result(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     out, both = tmp_path / "out.json", tmp_path / "both.json"
     result = run(
         "add-words", "-t", tmp_path / "tok.json", " slowest", "slowest", "-o", out, "--corpus", tmp_path / "text.txt"

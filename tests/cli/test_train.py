@@ -1,4 +1,4 @@
-"""``jeton train``: where the corpus comes from, what is saved, and what is said about it."""
+"""``jeton train``: sources of the corpus, saved tokenizers, and messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_is_saved_is_what_the_library_trains(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_the_saved_tokenizer_equals_one_trained_by_the_library(run: Run, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.json"
     result = run("train", corpus, "-o", out, "-s", 290, "--pattern", "gpt2", "--special-token", "<|end|>")
     assert (result.code, result.out) == (0, b"")
@@ -78,7 +78,7 @@ def test_json_on_standard_output(run: Run, corpus: Path, tmp_path: Path) -> None
     assert facts["fingerprint"].startswith("j1:")
 
 
-def test_quiet_says_nothing_but_warnings(run: Run, tmp_path: Path) -> None:
+def test_quiet_prints_warnings_only(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("abc")
     result = run("train", tmp_path / "a.txt", "-o", tmp_path / "x.json", "-q")
     assert (result.code, result.out) == (0, b"")
@@ -113,19 +113,19 @@ def test_the_trace_of_worked_example_2(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("args", "message"), [(["-s", "100"], "100"), (["--pattern", "(", "-s", "300"], "pattern")])
-def test_options_that_cannot_work(run: Run, corpus: Path, tmp_path: Path, args: list[str], message: str) -> None:
+def test_invalid_options_are_an_error(run: Run, corpus: Path, tmp_path: Path, args: list[str], message: str) -> None:
     result = run("train", corpus, "-o", tmp_path / "x.json", *args)
     assert (result.code, result.out) == (1, b"")
     assert result.err.startswith("jeton: ")
     assert message in result.err
 
 
-def test_a_place_that_cannot_be_saved_to_is_known_before_training(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_a_missing_output_folder_is_reported_before_training(run: Run, corpus: Path, tmp_path: Path) -> None:
     result = run("train", corpus, "-o", tmp_path / "no" / "x.json", "--progress", "json")
     assert result == (1, b"", f"jeton: {tmp_path}/no: the folder to save in does not exist\n")
 
 
-def test_an_empty_corpus(run: Run, tmp_path: Path) -> None:
+def test_an_empty_corpus_is_an_error(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_bytes(b"")
     for place in (tmp_path / "empty.txt", "-"):
         result = run("train", place, "-o", tmp_path / "x.json")
@@ -134,7 +134,7 @@ def test_an_empty_corpus(run: Run, tmp_path: Path) -> None:
 
 
 class TestSources:
-    def test_weights_go_with_the_places_in_their_order(self, run: Run, corpus: Path, tmp_path: Path) -> None:
+    def test_weights_apply_to_sources_in_order(self, run: Run, corpus: Path, tmp_path: Path) -> None:
         other = tmp_path / "other.txt"
         other.write_text("completely different words " * 20)
         out = tmp_path / "x.json"
@@ -147,7 +147,7 @@ class TestSources:
         result = run("train", corpus, "--weight", "0", "-o", out)
         assert (result.code, "weight=0.0 is not a positive number" in result.err) == (1, True)
 
-    def test_a_sample(self, run: Run, tmp_path: Path) -> None:
+    def test_a_sample_is_taken_and_recorded(self, run: Run, tmp_path: Path) -> None:
         path, out = tmp_path / "lines.txt", tmp_path / "x.json"
         path.write_text("".join(f"line {i}\n" for i in range(2000)))
         assert run("train", path, "--documents", "line", "--sample", "2kB", "--seed", 9, "-o", out, "-s", 280).code == 0
@@ -157,7 +157,7 @@ class TestSources:
         assert 2000 <= training.corpus_bytes < 2100
 
     @pytest.mark.parametrize("size", ["lots", "0", "-5", "1..5MB", "5XB"])
-    def test_what_is_no_size(self, run: Run, corpus: Path, tmp_path: Path, size: str) -> None:
+    def test_an_invalid_sample_size_is_a_usage_error(self, run: Run, corpus: Path, tmp_path: Path, size: str) -> None:
         result = run("train", corpus, "--sample", size, "-o", tmp_path / "x.json")
         assert result.code == 2
         assert "is not a size like 500MB" in result.err
@@ -166,10 +166,10 @@ class TestSources:
         ("size", "expected"),
         [("1500", 1500), ("500MB", 500_000_000), ("2G", 2 * 10**9), ("1.5 GiB", 3 << 29), ("2kb", 2000)],
     )
-    def test_sizes(self, size: str, expected: int) -> None:
+    def test_sizes_are_parsed(self, size: str, expected: int) -> None:
         assert ByteSize().convert(size, None, None) == expected
 
-    def test_skipped_records_are_told_and_the_exit_code_is_3(self, run: Run, tmp_path: Path) -> None:
+    def test_skipped_records_are_reported_with_exit_code_3(self, run: Run, tmp_path: Path) -> None:
         path, out = tmp_path / "rows.jsonl", tmp_path / "x.json"
         path.write_text('{"text": "sound text"}\n{"text": "cut\n')
         result = run("train", path, "-o", out, "-s", 258, "--errors", "skip", "--json")
@@ -181,7 +181,7 @@ class TestSources:
         assert (measured.code, "skipped 1 record" in measured.err) == (3, True)
         assert run("train", path, "-o", out, "-s", 258).code == 1
 
-    def test_a_url(self, run: Run, tmp_path: Path) -> None:
+    def test_a_url_is_read(self, run: Run, tmp_path: Path) -> None:
         import fsspec
 
         fsspec.filesystem("memory").pipe("/cli/a.txt", b"text in memory")
@@ -262,7 +262,7 @@ def test_a_loss_may_be_accepted(run: Run, corpus: Path, tmp_path: Path) -> None:
     assert jeton.load(tmp_path / "x.tiktoken", pattern="o200k").vocab_size == 280
 
 
-def test_work_is_kept_where_saving_fails(
+def test_a_failed_save_keeps_the_trained_tokenizer(
     run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save = jeton.Tokenizer.save

@@ -1,4 +1,4 @@
-"""``jeton vocab``: one line per entry, and searching in the text of tokens."""
+"""``jeton vocab``: one line per entry, and searches in the text of tokens."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_grep_searches_the_text_itself(run: Run, tok: jeton.Tokenizer, path: Pat
     assert found
 
 
-def test_grep_without_a_match_is_0(run: Run, path: Path) -> None:
+def test_grep_without_a_match_is_exit_code_0(run: Run, path: Path) -> None:
     assert run("vocab", "-t", path, "--grep", "not in there") == (0, b"", "")
 
 
-def test_a_regular_expression_that_is_none_is_wrong_usage(run: Run, path: Path) -> None:
+def test_an_invalid_regular_expression_is_a_usage_error(run: Run, path: Path) -> None:
     result = run("vocab", "-t", path, "--grep", "(")
     assert (result.code, result.out) == (2, b"")
     assert "regular expression" in result.err

@@ -50,11 +50,11 @@ def check(make: Callable[[], Callable[[Any], Any]], processes: int | None) -> No
 
 
 @pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
-def test_map(make: Callable[[], Callable[[Any], Any]]) -> None:
+def test_map_gives_equal_ids(make: Callable[[], Callable[[Any], Any]]) -> None:
     check(make, None)
 
 
-@pytest.mark.slow(reason="starts processes; test_map has one process")
+@pytest.mark.slow(reason="starts processes; test_map_gives_equal_ids has one process")
 @pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
-def test_map_in_processes(make: Callable[[], Callable[[Any], Any]]) -> None:
+def test_map_in_processes_gives_equal_ids(make: Callable[[], Callable[[Any], Any]]) -> None:
     check(make, 2)

@@ -1,4 +1,4 @@
-"""What docs/migrating.md says of tiktoken, executed with tiktoken, with the drop-in and with Jeton."""
+"""The examples of docs/migrating.md for tiktoken, executed with tiktoken, the drop-in and Jeton."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_each_row_of_the_table_of_sentencepiece(row: list[str], tmp_path: Path) 
     theirs, ours = row[0].strip("`").split("`, `"), row[1].strip("`").split("`, `")
     for their, our in zip(theirs, ours, strict=True):
         if "enable_sampling" in their or "add_bos" in their:
-            continue  # random; Jeton's template is that of a class
+            continue  # random; Jeton's template is that of the tokenizer class
         expected = eval(our, dict(names))
         if "nbest" in our:
             expected = [ids for ids, _ in expected]
@@ -124,6 +124,6 @@ def test_each_row_of_the_table_of_sentencepiece(row: list[str], tmp_path: Path) 
             assert eval(their, {**names, "sp": sp}) == expected, (each.__name__, their)
 
 
-def test_the_table_was_read() -> None:
+def test_the_table_of_the_page_has_rows() -> None:
     assert len(SENTENCEPIECE_ROWS) > 6
     assert len(ROWS) > 15

@@ -41,7 +41,7 @@ print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=Tru
 
 
 def run(*arguments: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs a program. `path`: the folder of a library that takes the place of the installed one."""
+    """Runs a program. `path`: folder of a library that replaces the installed one."""
     command = [sys.executable, "-m", "jeton.compat.run", *arguments]
     env = None if path is None else {**os.environ, "PYTHONPATH": str(path)}
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=env, check=False)
@@ -148,13 +148,13 @@ def test_workers_use_the_drop_in(tmp_path: Path, method: str, is_module: bool) -
     assert done.returncode == 0, done.stderr
     main = "__main__" if method == "fork" else "__mp_main__"
     assert done.stdout.splitlines() == [f"{method} jeton.compat.tiktoken sentencepiece {main}", "process"]
-    assert done.stderr.splitlines() == [  # once, although a forked process exits, too
+    assert done.stderr.splitlines() == [  # once, although a forked process also exits
         "jeton.compat.tiktoken: no call fell back",
         "jeton.compat.tiktoken: no name is missing",
     ]
 
 
-def test_several_libraries(tmp_path: Path) -> None:
+def test_several_libraries_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "workers.py").write_text(WORKERS)
     done = run("tiktoken,sentencepiece", "workers.py", "spawn", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "spawn jeton.compat.tiktoken jeton.compat.sentencepiece __mp_main__"
@@ -174,7 +174,7 @@ os.execv(sys.executable, [sys.executable, "-c", code, "x"])
 
 
 def test_code_of_the_command_line(tmp_path: Path) -> None:
-    """As the interpreter's option ``-c``; a process that takes this one's place uses the drop-in, too."""
+    """Like the interpreter's option ``-c``; a program started by exec uses the drop-in, too."""
     done = run("tiktoken", "-c", CODE, "-m", "1", cwd=tmp_path)
     assert done.stdout.splitlines() == [
         "__main__ jeton.compat.tiktoken ['-c', '-m', '1']  False False",
@@ -187,7 +187,7 @@ def test_code_of_the_command_line(tmp_path: Path) -> None:
 
 
 def test_a_program_runs_as_in_the_interpreter(tmp_path: Path) -> None:
-    """The same names in ``__main__``, arguments and path, but for the drop-in's folder."""
+    """Names in ``__main__``, arguments and path are equal, except for the drop-in's folder."""
     shown = (
         "import sys; names = {name: str(value) for name, value in globals().items() if name not in ('__builtins__', "
         "'__loader__', '__spec__', '__cached__', '__annotations__')}; "
@@ -205,7 +205,7 @@ def test_a_program_runs_as_in_the_interpreter(tmp_path: Path) -> None:
         assert done.stdout == plain.stdout, done.stderr
 
 
-def test_exit_codes(tmp_path: Path) -> None:
+def test_exit_codes_are_those_of_the_program(tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text("import tiktoken, sys; sys.exit(7)")
     assert run("tiktoken", "fails.py", cwd=tmp_path).returncode == 7
     for arguments in (

@@ -104,7 +104,7 @@ def test_an_option_without_support_is_refused_by_name(options: dict[str, Any], n
     assert error.value.option == name
 
 
-def test_the_first_sentences() -> None:
+def test_only_the_first_sentences_are_read() -> None:
     sentences = (f"word{index} low" for index in range(10_000))
     model = io.BytesIO()
     SentencePieceTrainer.train(
@@ -182,7 +182,7 @@ def _ids(sp: SentencePieceProcessor) -> list[int]:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes(bpe: bytes, method: str) -> None:
+def test_processors_work_in_forked_and_spawned_processes(bpe: bytes, method: str) -> None:
     sp = SentencePieceProcessor(model_proto=bpe, add_bos=True)
     expected = _ids(sp)
     assert sp.encode([f"low {index}" for index in range(500)], num_threads=4)
@@ -215,7 +215,7 @@ def test_arrays_are_read_only_views(bpe: bytes) -> None:
     assert (ids.dtype, ids.flags.writeable, type(ids.base.obj).__name__) == (np.int32, False, "VectorBuffer")
 
 
-def test_what_is_not_supported_is_named(tmp_path: Path) -> None:
+def test_unsupported_functions_are_named(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeatureError, match="convert_to_flatbuffer"):
         sentencepiece.ConvertToFlatbuffer(model_proto=b"")
     with pytest.raises(AttributeError, match="sentencepiece"):
@@ -261,7 +261,7 @@ assert not [name for name in sys.modules if name.split(".")[0] == "sentencepiece
 
 def test_specs_of_odd_files_are_found_and_replaced() -> None:
     piece = b"\x0a\x07\x0a\x05<unk>"
-    number, wide = b"\x11" + b"x" * 8, b"\x9a\x00\x81\x00z"  # 64 bits; keys and lengths in more bytes than they need
+    number, wide = b"\x11" + b"x" * 8, b"\x9a\x00\x81\x00z"  # 64 bits; keys and lengths in more bytes than needed
     assert _core.sentencepiece_specs(piece + number + wide) == [(3, b"z")]
     for file, kept in ((piece + number, piece + number), (piece + wide, piece), (number, number)):
         assert _core.with_sentencepiece_specs(file, b"t", b"n", b"") == kept + b"\x12\x01t\x1a\x01n"

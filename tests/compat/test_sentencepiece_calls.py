@@ -18,13 +18,13 @@ DATA = os.environ.get("JETON_TEST_DATA")
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_generated_calls(seed: int) -> None:
+def test_generated_calls_give_equal_results(seed: int) -> None:
     found, counts = differences(amount(2_000, default=120), 100 + seed, Path(DATA) if DATA else None)
     assert not found, "\n".join(found)
     assert len(counts) > 25
 
 
-def test_every_public_name_is_there() -> None:
+def test_the_drop_in_has_every_public_name() -> None:
     assert {name for name in dir(peer) if name[0].isalpha() and callable(getattr(peer, name))} <= set(dir(drop_in))
     for kind in ("SentencePieceProcessor", "SentencePieceTrainer", "SentencePieceNormalizer"):
         theirs = {name for name in dir(getattr(peer, kind)) if not name.startswith("_")}
@@ -68,7 +68,7 @@ def test_the_files_of_both_trainers_load_in_both(kind: str) -> None:
     ],
     ids=ascii,
 )
-def test_the_same_models_are_refused(model_type: int, pieces: list[tuple[str, int]]) -> None:
+def test_drop_in_and_original_refuse_equal_models(model_type: int, pieces: list[tuple[str, int]]) -> None:
     pytest.importorskip("google.protobuf")
     model = importlib.import_module("jeton.compat.sentencepiece.sentencepiece_model_pb2").ModelProto()
     model.trainer_spec.model_type = model_type

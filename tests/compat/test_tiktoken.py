@@ -47,7 +47,7 @@ def test_a_disallowed_special_token_has_tiktokens_message(enc: Encoding) -> None
         enc.encode_batch(["a", "a<|endoftext|>"])
 
 
-def test_permission(enc: Encoding) -> None:
+def test_special_tokens_need_permission(enc: Encoding) -> None:
     text = "a<|endoftext|>b<|fim_prefix|>"
     assert enc.encode(text, allowed_special="all").count(2000) == 1
     assert enc.encode(text, allowed_special={"<|endoftext|>"}, disallowed_special=()).count(2001) == 0
@@ -62,7 +62,7 @@ def test_permission(enc: Encoding) -> None:
         enc.encode(b"a")  # type: ignore[arg-type]
 
 
-def test_batches_are_as_single_texts(enc: Encoding) -> None:
+def test_batches_equal_single_texts(enc: Encoding) -> None:
     texts = ["low lower", "", "今天 <s> ", "a\ud83d", "x<|endoftext|>"]
     for options in (
         {"allowed_special": "all"},
@@ -107,7 +107,7 @@ def test_special_tokens_that_share_ids() -> None:
             enc.decode_single_token_bytes(id)
 
 
-def test_large_ids() -> None:
+def test_ids_up_to_32_bits_are_encoded_and_decoded() -> None:
     far = {token: 3 * rank + 2**24 for token, rank in (BYTES | {b"ab": 256}).items()}
     enc = small(far, {"<s>": 2**32 - 1})
     ids = enc.encode("xab<s>", allowed_special="all")
@@ -121,19 +121,19 @@ def test_large_ids() -> None:
 
 def test_bytes_without_a_rank() -> None:
     enc = small({b"ab": 0, b"b": 1})
-    assert enc.encode("abb") == [0, 1]  # merges need no rank for `a` alone
+    assert enc.encode("abb") == [0, 1]  # the merge is formed although `a` has no rank
     with pytest.raises(KeyError):
         enc.encode("a")
     with pytest.raises(KeyError):
         enc.decode([2])
 
 
-def test_text_between_matches_is_dropped() -> None:
+def test_text_outside_of_matches_of_the_pattern_is_dropped() -> None:
     assert small(BYTES, pattern="[a-z]+").encode("ab, c") == [97, 98, 99]
     assert small(BYTES, pattern="gpt2").encode("gpt2 x") == list(b"gpt2")  # a regex, not a name
 
 
-def test_the_empty_token() -> None:
+def test_the_empty_token_is_decoded_and_never_encoded() -> None:
     enc = small(BYTES | {b"": 300}, {"": 301, "<s>": 302})
     assert enc.encode("a<s>", allowed_special="all") == [97, 302]
     assert (enc.decode([300, 97, 301]), enc.encode_single_token(b"")) == ("a", 300)
@@ -151,7 +151,7 @@ def test_the_empty_token() -> None:
         ({"explicit_n_vocab": 5}, AssertionError),
     ],
 )
-def test_wrong_arguments(facts: dict[str, Any], wrong: dict[str, Any], error: type[Exception]) -> None:
+def test_wrong_arguments_are_refused(facts: dict[str, Any], wrong: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         Encoding("wrong", **(facts | wrong))
 
@@ -178,7 +178,7 @@ def test_decoding_takes_sequences_and_arrays(enc: Encoding) -> None:
         enc.decode([0xE4], errors="strict")
 
 
-def test_offsets(enc: Encoding) -> None:
+def test_offsets_are_starts_in_the_text(enc: Encoding) -> None:
     for text in ("", "naïve 今天 👍", "a<|endoftext|>é"):
         decoded, offsets = enc.decode_with_offsets(ids := enc.encode(text, allowed_special="all"))
         starts = [len(enc.decode_bytes(ids[:at]).decode(errors="ignore")) for at in range(len(ids))]
@@ -200,7 +200,7 @@ def test_continuations_of_unstable_text(enc: Encoding) -> None:
         assert ids[len(stable) :] in [*continuations, []]
 
 
-def test_bytes_that_are_no_text(enc: Encoding) -> None:
+def test_bytes_that_are_not_utf8_round_trip(enc: Encoding) -> None:
     for data in ("low 今天".encode()[:-1], b"\xff\xfe", b"", b"low\x80low", "天".encode()[:2] + b"low"):
         assert enc.decode_bytes(enc._encode_bytes(data)) == data
     joined = small(
@@ -212,7 +212,7 @@ def test_bytes_that_are_no_text(enc: Encoding) -> None:
 # ── pickling, names ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_pickling(enc: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encodings_are_pickled_whole_or_by_name(enc: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
     again = pickle.loads(pickle.dumps(enc))
     assert again.encode("low<|endoftext|>", allowed_special="all") == enc.encode(
         "low<|endoftext|>", allowed_special="all"
@@ -224,7 +224,7 @@ def test_pickling(enc: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_processes(enc: Encoding, method: str) -> None:
+def test_encodings_work_in_forked_and_spawned_processes(enc: Encoding, method: str) -> None:
     texts = ["low lower", "naïve 今天", "a\ud83d"]
     expected = [enc.encode(text) for text in texts]
     with multiprocessing.get_context(method).Pool(2) as pool:
@@ -232,7 +232,7 @@ def test_processes(enc: Encoding, method: str) -> None:
 
 
 def test_tokens_in_the_order_of_their_bytes() -> None:
-    """Also of tokens with equal first bytes, with zeros at the end, and of a file, whose dict is not made."""
+    """Covers tokens with equal first bytes, tokens ending in zeros, and a file whose dict was not built."""
     rng = random.Random(4)
     tokens = {bytes(rng.choices(b"\0\1a\xff", k=rng.randrange(1, 14))) for _ in range(3000)}
     tokens |= {b"12345678" + bytes(zeros) for zeros in range(4)} | {bytes([byte]) for byte in range(256)}
@@ -262,7 +262,7 @@ def test_published_encodings_are_those_of_the_registry(cache: Path) -> None:
     assert {*harmony._special_tokens} - {*REGISTRY["o200k_harmony"].special_tokens} == {"<|reserved_200018|>"}
 
 
-def test_models() -> None:
+def test_model_names_map_to_encodings() -> None:
     assert tiktoken.encoding_name_for_model("gpt-4-0314") == "cl100k_base"
     assert model.MODEL_TO_ENCODING["gpt2"] == "gpt2"
     model.MODEL_PREFIX_TO_ENCODING["mine-"] = "r50k_base"
@@ -274,7 +274,7 @@ def test_models() -> None:
         tiktoken.encoding_name_for_model("mine-1")
 
 
-def test_unknown_names() -> None:
+def test_unknown_names_are_errors() -> None:
     with pytest.raises(ValueError, match="Unknown encoding cl100k"):
         tiktoken.get_encoding("cl100k")
     with pytest.raises(ValueError, match="str"):
@@ -295,7 +295,7 @@ ENCODING_CONSTRUCTORS = {"mine": mine}
 """
 
 
-def test_plugins(tmp_path: Path) -> None:
+def test_encodings_of_plugins_are_found(tmp_path: Path) -> None:
     (tmp_path / "tiktoken_ext").mkdir()
     (tmp_path / "tiktoken_ext" / "mine.py").write_text(PLUGIN)
     code = f"""
@@ -327,14 +327,14 @@ def test_threads_share_an_encoding(cache: Path) -> None:
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_files_are_cached_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "ranks"
     file.write_bytes(b"aA== 0\n")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
     assert load.load_tiktoken_bpe(str(file)) == {b"h": 0}
     file.unlink()
     assert load.load_tiktoken_bpe(str(file)) == {b"h": 0}  # from the cache
-    with pytest.raises(FileNotFoundError):  # another hash: removed, and read again
+    with pytest.raises(FileNotFoundError):  # another hash: the cached file is removed and read again
         load.load_tiktoken_bpe(str(file), "0" * 64)
     assert list((tmp_path / "cache").iterdir()) == []
     file.write_bytes(b"aA== 1\n")
@@ -348,12 +348,12 @@ def test_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (load.cached_path("") or "").startswith("/gym/da39a3ee")
 
 
-def test_rank_files(tmp_path: Path, enc: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_files_are_written_and_read(tmp_path: Path, enc: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     path = str(tmp_path / "r.tiktoken")
     load.dump_tiktoken_bpe(enc._mergeable_ranks, path)
     assert load.load_tiktoken_bpe(path) == enc._mergeable_ranks
-    Path(path).write_bytes(b"aA==  +7 \r\n\naQ==\t1_0")  # only Python reads it
+    Path(path).write_bytes(b"aA==  +7 \r\n\naQ==\t1_0")  # only the Python parser accepts it
     assert load.load_tiktoken_bpe(path) == {b"h": 7, b"i": 10}
     Path(path).write_bytes(b"aA== 7\nx\n")
     with pytest.raises(ValueError, match="b'x'"):
@@ -369,7 +369,7 @@ def test_gpt2s_pair_of_files_has_the_ranks_of_r50k(data: Path, monkeypatch: pyte
     assert list(ranks.items()) == list(load.load_tiktoken_bpe(str(vocabs / "r50k_base.tiktoken")).items())
 
 
-def test_the_core_class(facts: dict[str, Any]) -> None:
+def test_the_core_class_encodes(facts: dict[str, Any]) -> None:
     bpe = CoreBPE(facts["mergeable_ranks"], facts["special_tokens"], facts["pat_str"])
     ids = bpe.encode("low<|endoftext|>", {"<|endoftext|>"})
     assert (
@@ -378,7 +378,7 @@ def test_the_core_class(facts: dict[str, Any]) -> None:
     assert bpe.token_byte_values() == sorted(facts["mergeable_ranks"])
 
 
-def test_educational(capsys: pytest.CaptureFixture[str], enc: Encoding) -> None:
+def test_the_educational_encoder_gives_equal_ids(capsys: pytest.CaptureFixture[str], enc: Encoding) -> None:
     simple = _educational.SimpleBytePairEncoding.from_tiktoken(enc)
     assert simple.encode("low lower", visualise=None) == enc.encode("low lower")
     assert capsys.readouterr().out == ""

@@ -18,14 +18,14 @@ DATA = os.environ.get("JETON_TEST_DATA")
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_generated_calls(seed: int) -> None:
+def test_generated_calls_give_equal_results(seed: int) -> None:
     found, counts = differences(amount(2_000, default=200), 100 + seed, Path(DATA) if DATA else None)
     assert not found, "\n".join(found)
     assert len(counts) > 25
 
 
 @pytest.mark.parametrize("name", ["", ".core", ".load", ".model", ".registry", "._educational"])
-def test_every_public_name_is_there(name: str) -> None:
+def test_the_drop_in_has_every_public_name(name: str) -> None:
     theirs = importlib.import_module(f"tiktoken{name}")
     ours = importlib.import_module(f"jeton.compat.tiktoken{name}")
     defined = {
@@ -43,7 +43,7 @@ def test_every_public_name_is_there(name: str) -> None:
         assert {key for key in vars(theirs) if not hasattr(ours, key)} == set()
 
 
-def test_models_and_constructors_are_the_same() -> None:
+def test_models_and_constructors_equal_the_originals() -> None:
     model = importlib.import_module("tiktoken.model")
     ours = importlib.import_module("jeton.compat.tiktoken.model")
     assert ours.MODEL_TO_ENCODING.items() >= model.MODEL_TO_ENCODING.items()
@@ -51,7 +51,7 @@ def test_models_and_constructors_are_the_same() -> None:
     assert set(tiktoken.list_encoding_names()) == set(peer.list_encoding_names())
 
 
-def test_published_facts_are_the_same(cache: Path) -> None:
+def test_published_facts_equal_the_originals(cache: Path) -> None:
     for name in ("r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"):
         ours, theirs = tiktoken.get_encoding(name), peer.get_encoding(name)
         assert (ours._pat_str, ours._special_tokens) == (theirs._pat_str, theirs._special_tokens)

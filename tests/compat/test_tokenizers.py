@@ -1,4 +1,4 @@
-"""`jeton.compat.tokenizers`: mutable tokenizers on immutable ones, beside the original."""
+"""`jeton.compat.tokenizers`: mutable tokenizers over immutable ones equal the original."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_encodings_are_equal(is_batch: bool, adds: bool) -> None:
     assert found == expected
 
 
-def test_padding_and_truncation() -> None:
+def test_padding_and_truncation_are_equal() -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         tok.enable_truncation(7, stride=1)
@@ -71,7 +71,7 @@ def test_padding_and_truncation() -> None:
     assert found == expected
 
 
-def test_components_are_live() -> None:
+def test_changes_of_components_take_effect() -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         first = tok.encode("LOW").ids
@@ -147,7 +147,7 @@ def test_calls_in_the_background() -> None:
     assert found == expected
 
 
-def test_pickles_and_copies() -> None:
+def test_pickles_and_copies_are_equal_and_independent() -> None:
     tok = word_level(ours)
     expected = state(tok.encode("low new"))
     for made in (pickle.loads(pickle.dumps(tok)), copy.deepcopy(tok), ours.Tokenizer.from_str(tok.to_str())):
@@ -305,13 +305,13 @@ def test_components_that_change_after_a_file_was_read() -> None:
         tok.decoder = library.decoders.Fuse()
         before = state(tok.encode("ab"))
         tok.model.unk_token = "a"
-        return before, state(tok.encode("ac")), tok.to_str()  # the original keeps the tokens of "ab"
+        return before, state(tok.encode("ac")), tok.to_str()  # the original keeps the old tokens of "ab"
 
     expected, found = both(run)
     assert found == expected
 
 
-def test_a_post_processor_that_truncation_leaves_no_room_for() -> None:
+def test_a_post_processor_longer_than_the_truncation_limit() -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         processor, tok.post_processor = tok.post_processor, None
@@ -325,7 +325,7 @@ def test_a_post_processor_that_truncation_leaves_no_room_for() -> None:
 
 @pytest.mark.parametrize("direction", ["left", "right"])
 @pytest.mark.parametrize("options", [{"max_length": 3}, {"max_length": 4, "stride": 1}, {"max_length": 9}])
-def test_one_text_that_is_truncated_and_padded(options: dict[str, int], direction: str) -> None:
+def test_truncation_and_padding_of_one_text(options: dict[str, int], direction: str) -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         tok.enable_truncation(**options, direction=direction)
@@ -365,7 +365,7 @@ def test_offsets_of_texts_with_bytes_that_the_model_does_not_know() -> None:
     assert report.lines("tokenizers", set) == calls
 
 
-def test_indented_files() -> None:
+def test_indented_files_are_equal() -> None:
     vocab = {'"vocab": 0': 0, "a": 1, "\0": 2, "a\0": 3, "\n": 4}
 
     def run(library: Any) -> Any:
@@ -401,7 +401,7 @@ DATA = os.environ.get("JETON_TEST_DATA")
 
 @pytest.mark.skipif(not DATA, reason="JETON_TEST_DATA is not set")
 @pytest.mark.parametrize("name", ["mbart-en-fairseq", "roberta-base", "t5-small"])
-def test_files(name: str) -> None:
+def test_published_files_give_equal_encodings(name: str) -> None:
     path = str(Path(DATA or "") / "vocabs" / f"{name}.tokenizer.json")
     tok, expected = ours.Tokenizer.from_file(path), theirs.Tokenizer.from_file(path)
     assert tok.to_str() == expected.to_str()

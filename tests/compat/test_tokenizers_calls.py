@@ -16,7 +16,7 @@ DATA = os.environ.get("JETON_TEST_DATA")
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_generated_calls(seed: int) -> None:
+def test_generated_calls_give_equal_results(seed: int) -> None:
     folder = (
         Path(DATA) / "vocabs" if DATA and amount(1, default=0) else None
     )  # loading files takes the original seconds

@@ -1,4 +1,4 @@
-"""`jeton.compat.tokenizers` in threads and processes, and pickles that go from one library to the other."""
+"""`jeton.compat.tokenizers` in threads and processes, and pickles exchanged with the original."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def columns(encodings: Any) -> list[Any]:
 
 def test_states_are_equal_and_load_in_the_other_library() -> None:
     for own, other in zip(objects(ours), objects(theirs), strict=True):
-        if isinstance(own, ours.trainers.Trainer):  # a repr of theirs has the order of a hash table
+        if isinstance(own, ours.trainers.Trainer):  # the original's repr has the order of a hash table
             continue
         state = own.__getstate__()
         assert state == other.__getstate__()
         shown = repr(own)
         assert repr(other) == shown
-        if type(own).__name__ != "Replace":  # theirs makes no empty one to set the state of
+        if type(own).__name__ != "Replace":  # the original cannot create an empty object to set its state
             other.__setstate__(state)
         assert repr(other) == shown
         own.__setstate__(state)

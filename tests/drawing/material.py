@@ -1,4 +1,4 @@
-"""What the tests of drawing share: texts, cut anywhere."""
+"""Texts for the tests of drawing, and tokens cut at any byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")
 
-# What may act where it is shown: controls, bidi overrides and isolates, zero-width characters, fillers, noncharacters.
+# Characters that affect a display: controls, bidi overrides, isolates, zero-width characters, fillers, noncharacters.
 ACTS = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0001-\U000e007f]"

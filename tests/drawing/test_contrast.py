@@ -1,4 +1,4 @@
-"""Letters can be read on every color: contrast by the rule of WCAG 2.2, of all hues."""
+"""Text is readable on every color: contrast by WCAG 2.2, for all hues."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ REPORT = sorted({*re.findall(r"\.jeton-report\{(--bad:[^}]*)\}", REPORT_CSS)})
 
 
 @pytest.mark.parametrize(("saturation", "lightness", "ink"), TONES)
-def test_in_a_notebook(saturation: str, lightness: str, ink: str) -> None:
+def test_colors_in_notebooks_have_contrast(saturation: str, lightness: str, ink: str) -> None:
     signs = min(float(opacity) for opacity in re.findall(r"opacity:([.\d]+)", CSS))
     for hue in range(360):
         ground = from_hsl(hue, float(saturation), float(lightness))
@@ -61,13 +61,13 @@ GROUNDS = (("fff", "f7f7f7"), ("111", "1e1e1e", "181818"))  # of notebooks
 
 
 @pytest.mark.parametrize(("colors", "grounds"), [*zip(REPORT, GROUNDS, strict=True)])
-def test_in_a_report(colors: str, grounds: tuple[str, ...]) -> None:
+def test_colors_in_reports_have_contrast(colors: str, grounds: tuple[str, ...]) -> None:
     for ink in re.findall(r"#(\w+)", colors):
         assert min(contrast(from_hex(ink), from_hex(ground)) for ground in grounds) >= 4.5
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_in_a_picture(theme: str) -> None:
+def test_colors_in_pictures_have_contrast(theme: str) -> None:
     colors = _THEMES[theme]
     grounds = [from_hex(colors.of(hue)[1:]) for hue in range(360)]
     assert min(contrast(from_hex(colors.ink[1:]), ground) for ground in grounds) >= 7
@@ -75,11 +75,11 @@ def test_in_a_picture(theme: str) -> None:
     assert contrast(from_hex(colors.faint[1:]), from_hex(colors.ground[1:])) >= 4.5
 
 
-def test_in_a_terminal() -> None:
+def test_colors_in_terminals_have_contrast() -> None:
     levels = (0, 95, 135, 175, 215, 255)
     hues = []
     for tone in PALETTE:
         red, green, blue = (levels[each] / 255 for each in ((tone - 16) // 36, (tone - 16) // 6 % 6, (tone - 16) % 6))
         assert contrast((red, green, blue), (0, 0, 0)) >= 8
         hues.append(colorsys.rgb_to_hsv(red, green, blue)[0])
-    assert hues == sorted(hues)  # a hue chooses its place in the list
+    assert hues == sorted(hues)  # a hue is an index into the list

@@ -1,4 +1,4 @@
-"""What tokens look like: cut characters, white space, what cannot be seen, what is copied; and how fast."""
+"""Drawings of tokens: cut characters, white space, invisible characters, copied text, and speed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def copied(drawing: Drawing) -> list[str]:
         (cut("😀".encode(), 1, 2, 3), ["⟨😀 f0⟩", "⟨9f⟩", "⟨98⟩", "⟨80⟩"], [0, 0, 0, 0], ["😀", "", "", ""]),
         (cut("a天b".encode(), 2, 3), ["a⟨天 e5⟩", "⟨a4⟩", "⟨a9⟩b"], [0, 0, 0], ["a天", "", "b"]),
         (cut("天天".encode(), 1, 4), ["⟨天 e5⟩", "⟨a4 a9⟩⟨天 e5⟩", "⟨a4 a9⟩"], [0, 0, 0], ["天", "天", ""]),
-        # bytes that only look like the two halves of a character share nothing
+        # bytes that only resemble two halves of a character form no group
         (cut(b"\xe5a", 1), ["⟨e5⟩", "a"], [0, 1], ["", "a"]),
         (cut(b"\xe5\xa4", 1), ["⟨e5⟩", "⟨a4⟩"], [0, 1], ["", ""]),
         (cut(b"\xed\xa0\x80", 1), ["⟨ed⟩", "⟨a0 80⟩"], [0, 1], ["", ""]),  # an encoded surrogate is no character
@@ -45,7 +45,9 @@ def copied(drawing: Drawing) -> list[str]:
         ([], [], [], []),
     ],
 )
-def test_cut_characters(tokens: list[tuple[int, bytes]], looks: list[str], groups: list[int], texts: list[str]) -> None:
+def test_tokens_of_a_cut_character_show_its_bytes(
+    tokens: list[tuple[int, bytes]], looks: list[str], groups: list[int], texts: list[str]
+) -> None:
     drawing = draw(tokens)
     assert shown(drawing) == looks
     assert drawing.groups == groups
@@ -69,21 +71,21 @@ def test_cut_characters(tokens: list[tuple[int, bytes]], looks: list[str], group
         ("\ue000", "⟨U+E000⟩"),
     ],
 )
-def test_what_cannot_be_seen_is_made_visible(text: str, looks: str) -> None:
+def test_invisible_characters_are_made_visible(text: str, looks: str) -> None:
     assert visible(text.encode()) == looks
 
 
-def test_invalid_bytes_stand_where_they_are() -> None:
+def test_invalid_bytes_are_shown_in_place() -> None:
     assert visible(b"a\xff\xfeb \x80") == "a⟨ff fe⟩b·⟨80⟩"
     assert quoted(b"\xff") == "b'\\xff'"
 
 
-def test_the_name_of_a_cut_character_is_made_visible_too() -> None:
+def test_an_invisible_cut_character_is_shown_by_code_point() -> None:
     assert shown(draw(cut("\u202e".encode(), 1))) == ["⟨⟨U+202E⟩ e2⟩", "⟨80 ae⟩"]
 
 
 @given(tokenized())
-def test_every_byte_is_there_once(tokens: list[tuple[int, bytes]]) -> None:
+def test_every_byte_is_drawn_once(tokens: list[tuple[int, bytes]]) -> None:
     for look, (id, data) in zip(draw(tokens), tokens, strict=True):
         assert (look.id, look.data, look.hue) == (id, data, hue(data))
         rebuilt = b""
@@ -96,7 +98,7 @@ def test_every_byte_is_there_once(tokens: list[tuple[int, bytes]]) -> None:
 
 
 @given(tokenized())
-def test_what_is_copied_is_the_text(tokens: list[tuple[int, bytes]]) -> None:
+def test_copied_text_equals_the_text(tokens: list[tuple[int, bytes]]) -> None:
     text = b"".join(data for _, data in tokens).decode("utf-8", "ignore")
     drawing = draw(tokens)
     assert drawing.text == text
@@ -104,7 +106,7 @@ def test_what_is_copied_is_the_text(tokens: list[tuple[int, bytes]]) -> None:
 
 
 @given(tokenized())
-def test_nothing_is_shown_that_acts(tokens: list[tuple[int, bytes]]) -> None:
+def test_control_characters_are_never_shown(tokens: list[tuple[int, bytes]]) -> None:
     for look in draw(tokens):
         assert not ACTS.search(look.shown)
         assert "\n" not in look.shown
@@ -129,7 +131,7 @@ BYTES = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}
 
 
 @given(tokenized())
-def test_places_are_those_of_the_core(tokens: list[tuple[int, bytes]]) -> None:
+def test_spans_equal_those_of_the_core(tokens: list[tuple[int, bytes]]) -> None:
     text = b"".join(data for _, data in tokens)
     drawing, core = draw(cut(text, *range(1, len(text)))), BYTES.tokenize(text)
     if text:
@@ -139,22 +141,22 @@ def test_places_are_those_of_the_core(tokens: list[tuple[int, bytes]]) -> None:
 
 
 class TestTokensThatAreNotTheirText:
-    """What is shown is the token; what is copied, the text it covers."""
+    """The token is shown, and the text that it covers is copied."""
 
-    def test_an_unknown_character(self) -> None:
+    def test_an_unknown_token_copies_its_character(self) -> None:
         drawing = described("a天b".encode(), [1, 0, 2], [b"a", b"[UNK]", b"b"], [(0, 1), (1, 4), (4, 5)], None, {})
         assert (shown(drawing), copied(drawing)) == (["a", "[UNK]", "b"], ["a", "天", "b"])
 
-    def test_a_normalized_word(self) -> None:
+    def test_a_normalized_token_copies_the_original_text(self) -> None:
         drawing = described("Éa".encode(), [1, 2], [b"e", b"a"], [(0, 2), (2, 3)], None, {})
         assert (shown(drawing), copied(drawing)) == (["e", "a"], ["É", "a"])
 
-    def test_a_space_that_the_text_lacks(self) -> None:
+    def test_a_space_missing_from_the_text_is_shown_and_not_copied(self) -> None:
         drawing = described(b"ab", [1], [b" ab"], [(0, 2)], None, {})
         assert (shown(drawing), copied(drawing), drawing.text) == (["·ab"], ["ab"], "ab")
         assert [(part.shown, part.text) for part in drawing.table[0].parts] == [("·", ""), ("ab", "ab")]
 
-    def test_a_space_that_was_dropped_and_comes_back(self) -> None:
+    def test_a_dropped_space_is_copied_with_the_next_token(self) -> None:
         drawing = described(b"a  b", [1, 2], [b" a", b" b"], [(0, 1), (3, 4)], None, {})
         assert (shown(drawing), copied(drawing), drawing.text) == (["·a", "·b"], ["a", " b"], "a  b")
         ((before, parts),) = drawing.dropped
@@ -198,11 +200,11 @@ class TestTokensThatAreNotTheirText:
         assert (shown(drawing), copied(drawing)) == (["<s>", "a"], ["", "a"])
         assert [look.special for look in drawing] == [True, False]
 
-    def test_the_later_tokens_of_one_character_copy_nothing(self) -> None:
+    def test_only_the_first_token_of_a_character_copies_it(self) -> None:
         drawing = described("ﬁ".encode(), [1, 2], [b"f", b"i"], [(0, 3), (3, 3)], None, {})
         assert (shown(drawing), copied(drawing)) == (["f", "i"], ["ﬁ", ""])
 
-    def test_the_same_id_may_look_different(self) -> None:
+    def test_equal_ids_over_different_text_look_different(self) -> None:
         drawing = described(b"ab b", [1, 2, 2], [b"a", b"b", b"b"], [(0, 1), (1, 2), (3, 4)], None, {})
         assert [drawing.table[look].text for look in drawing.looks] == ["a", "b", "b"]
         assert drawing.text == "ab b"
@@ -229,7 +231,7 @@ def test_a_tiling_drawing_joins_to_the_text(text: str) -> None:
     assert not drawing.dropped
 
 
-def test_a_pair_is_drawn_as_one_text_after_the_other() -> None:
+def test_a_pair_is_drawn_as_two_consecutive_texts() -> None:
     file = (
         '{"model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "é": 3, '
         '"b": 4}}, "pre_tokenizer": {"type": "WhitespaceSplit"}, "added_tokens": ['
@@ -249,7 +251,7 @@ def test_a_pair_is_drawn_as_one_text_after_the_other() -> None:
     assert list(drawing.char_starts) == [0, 0, 2, 3, 3, 5, 7]
 
 
-def test_the_json_is_the_documented_one() -> None:
+def test_json_has_the_documented_form() -> None:
     data = draw([(1, b"a"), (2, "天".encode()[:2]), (3, "天".encode()[2:])], special={1: b"a"}).to_json()
     assert list(data) == [
         *("ids", "looks", "groups", "byte_starts", "byte_ends", "char_starts", "char_ends", "table", "dropped"),
@@ -263,7 +265,7 @@ def test_the_json_is_the_documented_one() -> None:
 
 
 @given(tokenized(), st.integers(0, 9))
-def test_the_head_is_the_beginning_of_the_whole(tokens: list[tuple[int, bytes]], num_tokens: int) -> None:
+def test_the_head_equals_the_beginning_of_the_drawing(tokens: list[tuple[int, bytes]], num_tokens: int) -> None:
     whole = draw(tokens)
     head = whole.head(num_tokens)
     assert list(head) == list(whole)[:num_tokens]
@@ -278,7 +280,7 @@ def test_a_color_belongs_to_the_bytes_whatever_their_id() -> None:
     assert len(set(hues)) > 350
 
 
-def test_a_hundred_thousand_tokens_are_described_at_once() -> None:
+def test_a_hundred_thousand_tokens_are_drawn_within_two_seconds() -> None:
     tok = tokenizer("byte gpt2")
     text = CORPUS * (100_000 // len(tok.encode(CORPUS)) + 1)
     encoding = tok.tokenize(text)
@@ -287,4 +289,4 @@ def test_a_hundred_thousand_tokens_are_described_at_once() -> None:
     drawing = encoding.drawing()
     took = time.process_time() - started
     assert len(drawing.table) < 1000
-    assert took < 2  # 0.1 s where nothing else runs; far from what one description a token takes
+    assert took < 2  # 0.1 s on an idle machine; a description for each token would take far longer

@@ -1,4 +1,4 @@
-"""Fragments for notebooks in a real browser: what is copied, what is executed, which way lines run."""
+"""Fragments for notebooks in a real browser: copied text, executed code, direction of lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def show(page: Any, fragment: str) -> None:
 
 
 def copied(page: Any) -> str:
-    """What a reader selects and copies, of the drawing alone."""
+    """The text that a reader selects and copies from the drawing."""
     return str(
         page.evaluate(
             "() => { const s = getSelection(); s.selectAllChildren(document.querySelector('.jeton-tokens'));"
@@ -48,7 +48,7 @@ BYTES = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("step", [1, 2, 7])
-def test_what_is_copied_is_the_text(page: Any, text: str, step: int) -> None:
+def test_copied_text_equals_the_text(page: Any, text: str, step: int) -> None:
     data = text.encode()
     show(page, to_html(draw(cut(data, *range(step, len(data), step)))))
     assert copied(page).rstrip("\n") == text.rstrip("\n")
@@ -60,13 +60,13 @@ def test_dropped_text_is_copied_too(page: Any) -> None:
     assert copied(page) == "a  b c"
 
 
-def test_signs_are_seen_and_not_copied(page: Any) -> None:
+def test_signs_are_shown_and_not_copied(page: Any) -> None:
     show(page, BYTES.tokenize("a b")._repr_html_())
     sign = page.evaluate("() => getComputedStyle(document.querySelector('i.space'), '::before').content")
     assert sign == '"·"'
 
 
-def test_arabic_is_read_from_the_right(page: Any) -> None:
+def test_arabic_is_displayed_from_right_to_left(page: Any) -> None:
     text = "مرحبا بكم"
     show(page, to_html(draw([(1, text[:3].encode()), (2, text[3:].encode())])))
     first, second = page.evaluate(
@@ -87,7 +87,7 @@ MIXED = [
 @pytest.mark.parametrize("text", MIXED)
 @pytest.mark.parametrize("cuts", ["characters", "bytes"])
 def test_a_picture_has_the_order_of_a_page(page: Any, text: str, cuts: str) -> None:
-    """Which the browser computes, by all of UAX 9."""
+    """The browser computes the order of the page by UAX 9."""
     tokens = [character.encode() for character in text] if cuts == "characters" else [bytes([b]) for b in text.encode()]
     drawing = draw(enumerate(tokens))
     show(page, f'<div style="width:5000px">{to_html(drawing)}</div>{to_svg(drawing, width=1000)}')
@@ -112,7 +112,7 @@ def test_a_word_from_the_right_whose_letters_are_cut(page: Any, word: str) -> No
 
 
 def test_a_special_token_that_stripped_a_line_end(page: Any) -> None:
-    """Its pill is on one line, and what follows begins the next."""
+    """The pill of the token is on one line, and the following text begins the next line."""
     drawing = described(b"a <s>\nb", [1, 2, 3], [b"a", b"<s>", b"b"], [(0, 1), (1, 6), (6, 7)], None, {2: b"<s>"})
     show(page, to_html(drawing))
     assert copied(page) == "a <s>\nb"
@@ -126,13 +126,13 @@ def test_a_special_token_that_stripped_a_line_end(page: Any) -> None:
     assert (num_boxes, top >= bottom - 4) == (1, True)
 
 
-def test_an_override_turns_nothing_round(page: Any) -> None:
+def test_a_right_to_left_override_does_not_reorder_tokens(page: Any) -> None:
     show(page, to_html(draw([(1, b"ab"), (2, "\u202e".encode()), (3, b"cd"), (4, b"ef")])))
     lefts = page.evaluate("() => [...document.querySelectorAll('.t')].map(token => token.getBoundingClientRect().left)")
     assert lefts == sorted(lefts)
 
 
-def test_a_picture_is_as_wide_as_it_says(page: Any) -> None:
+def test_a_picture_has_its_declared_width(page: Any) -> None:
     drawing = draw([(id, word) for id, word in enumerate([b"the", b" older", " 天气".encode(), b"\n", b"man"])])
     show(page, to_svg(drawing))
     boxes, texts = page.evaluate(
@@ -143,7 +143,7 @@ def test_a_picture_is_as_wide_as_it_says(page: Any) -> None:
     assert max(texts) <= max(boxes) + 1
 
 
-def test_everything_at_once_has_no_error(page: Any) -> None:
+def test_all_fragments_display_without_errors(page: Any) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -1,4 +1,4 @@
-"""What notebooks display of each object: in the theme of the notebook, whatever that of the system is."""
+"""Objects are displayed in the theme of the notebook, whatever the theme of the system is."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "TemplateCheck": lambda: jeton.chat_check(TOK),
 }
 NAMED = ("Tokenizer", "Comparison", "TextDifference", "Chat", "Audit", "TemplateCheck")
-# Attributes by which notebooks tell their theme, and the background of the cell.
+# Attributes by which notebooks declare their theme, and the background of the cell.
 THEMES = {
     "system": ("", "#fff", "#111"),
     "JupyterLab": ('data-jp-theme-light="{is_light}"', "#fff", "#111"),
     "VS Code": ('class="vscode-{theme}"', "#fff", "#1e1e1e"),
     "Colab": ('theme="{theme}"', "#fff", "#1e1e1e"),
 }
-# The lowest contrast of a text with the first opaque background around it. Tokens have colors of their own.
+# The lowest contrast of a text with the first opaque background around it. Tokens have their own colors.
 CONTRAST = """() => {
   const light = color => {
     const [r, g, b] = color.map(part => part / 255).map(p => p <= 0.04045 ? p / 12.92 : ((p + 0.055) / 1.055) ** 2.4);

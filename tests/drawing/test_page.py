@@ -13,7 +13,7 @@ from .material import ACTS, cut, tokenized
 
 
 class Copied(HTMLParser):
-    """What a reader copies from the page, and which elements it is made of."""
+    """The text that a reader copies from the page, and the page's elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ def test_text_is_escaped_and_nothing_is_loaded() -> None:
     assert not re.search(r"url\(|@import|https?:|<script", page)
 
 
-def test_ids_bytes_and_cues() -> None:
+def test_html_has_ids_bytes_and_cues() -> None:
     page = to_html(draw([(5, b"a"), (9, b"b"), (5, b"a")], special={9: b"b"}))
     assert 'title="id 9 · bytes 62"' in page
     assert re.findall('class="([a-z ]+)" style="--h:(\\d+)"', page) == [
@@ -55,13 +55,13 @@ def test_ids_bytes_and_cues() -> None:
     assert '<span class="x">b</span>' in page
 
 
-def test_tokens_of_one_character_stand_in_one_frame() -> None:
+def test_tokens_of_one_character_share_a_frame() -> None:
     page = to_html(draw(cut("a天b".encode(), 1, 2, 3, 4)))
     (frame,) = re.findall('<span class="g">(.*?)</span></span>', page)
     assert frame.count('<span class="t') == 3
 
 
-def test_what_no_token_covers_has_no_color() -> None:
+def test_text_without_a_token_has_no_color() -> None:
     page = to_html(described(b"a b", [1, 2], [b"a", b"b"], [(0, 1), (2, 3)], None, {}))
     assert '<s><i class="space" data-s="·"> </i></s>' in page
     assert copied(page).text == "a b"
@@ -71,7 +71,7 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @given(tokenized())
-def test_it_is_well_formed_and_copied_as_the_text(tokens: list[tuple[int, bytes]]) -> None:
+def test_html_is_well_formed_and_copied_as_the_text(tokens: list[tuple[int, bytes]]) -> None:
     page = to_html(draw(tokens))
     reader = copied(page)
     assert reader.tags.count("style") == 1
@@ -81,7 +81,7 @@ def test_it_is_well_formed_and_copied_as_the_text(tokens: list[tuple[int, bytes]
 
 
 @given(tokenized())
-def test_what_acts_is_only_there_to_be_copied(tokens: list[tuple[int, bytes]]) -> None:
+def test_control_characters_occur_only_in_text_to_copy(tokens: list[tuple[int, bytes]]) -> None:
     page = re.sub(
         '(<b(?: class="(?:rtl|ltr)")? data-s="[^"]*"><span>)[^<]*(</span></b>)', "\\1\\2", to_html(draw(tokens))
     )

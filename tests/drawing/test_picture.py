@@ -21,7 +21,7 @@ def texts(svg: str) -> list[ET.Element]:
 
 
 @given(tokenized(), st.integers(4, 40))
-def test_it_is_well_formed_and_shows_all(tokens: list[tuple[int, bytes]], width: int) -> None:
+def test_svg_is_well_formed_and_complete(tokens: list[tuple[int, bytes]], width: int) -> None:
     drawing = draw(tokens)
     svg = to_svg(drawing, width=width)
     shown = "".join(element.text or "" for element in texts(svg))
@@ -50,12 +50,12 @@ def test_special_tokens_groups_and_gaps(theme: Theme) -> None:
     assert [element.text for element in root.findall(f"{NAME}text[@font-weight='bold']")] == ["<s>"]
 
 
-def test_lines_and_height() -> None:
+def test_a_picture_grows_with_its_lines() -> None:
     one, two = (ET.fromstring(to_svg(draw(cut(text, 2)))) for text in (b"abcd", b"a\ncd"))
     assert float(two.get("height", "0")) > float(one.get("height", "0"))
 
 
-def test_a_long_text_says_what_is_left_out() -> None:
+def test_a_long_text_counts_its_omitted_tokens() -> None:
     drawing = draw([(1, b"a")] * (MAX_TOKENS + 7))
     assert texts(to_svg(drawing))[-1].text == "… 7 tokens more"
 
@@ -69,7 +69,7 @@ def test_a_long_text_says_what_is_left_out() -> None:
         ([(1, b"a"), (2, b"\n" * 2_000_000)], "… 1 token more"),
     ],
 )
-def test_a_picture_has_an_end(tokens: list[tuple[int, bytes]], left_out: str) -> None:
+def test_a_long_picture_is_cut_off_with_a_count(tokens: list[tuple[int, bytes]], left_out: str) -> None:
     svg = to_svg(draw(tokens))
     assert texts(svg)[-1].text == left_out
     assert float(ET.fromstring(svg).get("height", "0")) <= (MAX_LINES + 1) * LINE + 2 * MARGIN
@@ -79,13 +79,13 @@ def test_a_picture_has_an_end(tokens: list[tuple[int, bytes]], left_out: str) ->
 @pytest.mark.parametrize(
     ("lines", "times", "words"), [(200, 6, "… 1 token more"), (200, 9, "… 4 tokens more"), (240, 5, "… more")]
 )
-def test_text_that_no_token_covers_has_an_end_too(lines: int, times: int, words: str) -> None:
+def test_long_text_without_tokens_is_cut_off(lines: int, times: int, words: str) -> None:
     text = (b"a" + b"\n" * lines) * times
     spans = [(start, start + 1) for start in range(0, len(text), lines + 1)]
     drawing = described(text, [1] * times, [b"a"] * times, spans, None, {})
     assert texts(to_svg(drawing))[-1].text == words
 
 
-def test_what_just_fits_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_of_the_maximum_height_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture, "MAX_TOKENS", MAX_LINES)
     assert "more" not in (texts(to_svg(draw([(1, b"\n")] * MAX_LINES)))[-1].text or "")

@@ -1,4 +1,4 @@
-"""Drawings in a terminal: color or borders, narrow lines, nothing that commands it."""
+"""Drawings in a terminal: color or borders, narrow lines, no control characters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_special_tokens_look_different() -> None:
     assert ESCAPE.sub("", special) == "<s>"
 
 
-def test_text_that_no_token_covers_is_told_apart() -> None:
+def test_text_without_a_token_looks_different() -> None:
     drawing = described(b"a  b\n", [1, 2], [b"a", b"b"], [(0, 1), (3, 4)], None, {})
     assert to_terminal(drawing, color=False) == "a│‹··›│b│‹↵\n›"
     assert to_terminal(drawing, color=True).count("\x1b[2m") == 2
@@ -49,7 +49,7 @@ def test_an_indent_stands_before_every_line() -> None:
     assert to_terminal(draw([(1, b"a\nb")]), color=False, indent="  ") == "  a↵\n  b"
 
 
-def test_lines_may_stay_together() -> None:
+def test_line_breaks_are_optional() -> None:
     assert to_terminal(draw([(1, b"a\n"), (2, b"b")]), color=False, break_lines=False) == "a↵│b"
 
 
@@ -68,7 +68,7 @@ def test_no_line_is_wider_than_the_terminal(tokens: list[tuple[int, bytes]], wid
 
 
 @given(tokenized())
-def test_nothing_in_a_text_commands_the_terminal(tokens: list[tuple[int, bytes]]) -> None:
+def test_control_characters_never_reach_the_terminal(tokens: list[tuple[int, bytes]]) -> None:
     assert not ACTS.search(ESCAPE.sub("", to_terminal(draw(tokens), color=True)))
 
 
@@ -84,20 +84,22 @@ def test_nothing_in_a_text_commands_the_terminal(tokens: list[tuple[int, bytes]]
         ({"TERM": "dumb"}, True, False),
     ],
 )
-def test_who_gets_color(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], terminal: bool, wanted: bool) -> None:
+def test_color_follows_terminal_and_environment(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], terminal: bool, wanted: bool
+) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
     assert wants_color(stream, environ) is wanted
 
 
 @given(tokenized(), st.integers(4, 30) | st.none(), st.booleans(), st.booleans(), st.integers(1, 3))
-def test_tokens_that_come_in_parts_are_drawn_alike(
+def test_tokens_given_in_chunks_are_drawn_as_one_text(
     tokens: list[tuple[int, bytes]], width: int | None, color: bool, break_lines: bool, at_a_time: int
 ) -> None:
     text = b"".join(data for _, data in tokens)
     ends = list(accumulate(len(data) for _, data in tokens))
     spans = list(zip([0, *ends[:-1]], ends, strict=True)) if ends else []
-    # Text that no token covers, and tokens that are not what they cover.
+    # Some text is covered by no token, and some tokens differ from the text that they cover.
     kept = [index for index, (id, _) in enumerate(tokens) if id % 5 != 3]
     ids = [tokens[index][0] for index in kept]
     datas = [tokens[index][1] if ids[at] % 7 != 4 else b"x" for at, index in enumerate(kept)]

@@ -37,7 +37,7 @@ def nested(tree: Tree, place: int) -> object:
     return (node.id, [nested(tree, part) for part in parts])
 
 
-def test_the_tree_of_a_token_is_that_of_its_merges() -> None:
+def test_the_tree_of_a_token_follows_its_merges() -> None:
     tok = tokenizer("byte gpt2")
     for id in range(256, 256 + len(tok.merges)):
         tree = tok.tree(id)
@@ -75,7 +75,7 @@ def test_every_entry_of_every_kind_has_a_tree(kind: str) -> None:
         assert len(tree_to_terminal(tree, color=False).splitlines()) == len(tree.nodes) + bool(tree.note)
 
 
-def test_an_entry_that_no_merges_reach_says_so() -> None:
+def test_an_entry_unreachable_by_merges_has_a_note() -> None:
     vocab = {97: b"a", 98: b"b", 99: b"c", 256: b"ab", 257: b"bc", 258: b"abc"}
     tok = jeton.Tokenizer.from_merges(vocab, [(98, 99, 257), (97, 98, 256), (256, 99, 258)])
     tree = tok.tree(258)
@@ -83,7 +83,7 @@ def test_an_entry_that_no_merges_reach_says_so() -> None:
     assert [tree.nodes[root].id for root in tree.roots] == [97, 257]
 
 
-def test_special_tokens_and_models_without_merges_are_a_node_alone() -> None:
+def test_special_tokens_and_models_without_merges_have_a_single_node() -> None:
     tok = jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<|end|>": 300})
     assert tok.tree(300).note.startswith("a special token")
     assert [node.id for node in tok.tree(300).nodes] == [300]
@@ -93,7 +93,7 @@ def test_special_tokens_and_models_without_merges_are_a_node_alone() -> None:
         tok.tree(5)
 
 
-def test_a_tree_as_deep_as_its_token_is_long() -> None:
+def test_a_deep_tree_is_shown_in_part() -> None:
     tok = chain(CHAIN)
     tree = tok.tree(CHAIN - 1)
     assert (len(tree.nodes), tree.height) == (2 * CHAIN - 1, CHAIN - 1)
@@ -125,7 +125,7 @@ def test_hostile_entries_are_escaped() -> None:
     assert "&lt;b" in tree_to_svg(tok.tree(256))
 
 
-def test_real_vocabularies(data: Path) -> None:
+def test_trees_of_published_vocabularies(data: Path) -> None:
     folder = data / "vocabs"
     gpt2 = jeton.load(folder / "r50k_base.tiktoken")
     tree = gpt2.tree(gpt2.token_to_id(b" tokens"))

@@ -1,4 +1,4 @@
-"""Explanations in words, JSON, color and HTML, from facts that a plain BPE of this file's own computes."""
+"""Explanations in words, JSON, color and HTML, of facts computed by a plain BPE in this file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Token:
 
 
 def explain(*texts: bytes, max_rivals: int = 3) -> Explanation:
-    """What the core computes, the slow way: one pretoken for each text; `<|end|>` is a special token."""
+    """The facts that the core computes, by plain BPE: one pretoken for each text; `<|end|>` is a special token."""
     pretokens, tokens, start = [], [], 0
     for text in texts:
         special = text == b"<|end|>"
@@ -109,19 +109,19 @@ def test_sequences_are_replayed() -> None:
 
 
 @given(st.text("oldestr fa天", max_size=30))
-def test_replaying_ends_in_the_ids(text: str) -> None:
+def test_replayed_merges_end_in_the_ids(text: str) -> None:
     explanation = explain(text.encode())
     *_, last = explanation.sequences(explanation.pretokens[0])
     assert last == explanation.pretokens[0].ids
 
 
-def test_the_same_pair_at_several_places_is_replayed_from_the_left() -> None:
+def test_occurrences_of_one_pair_are_replayed_from_the_left() -> None:
     explanation = explain(b"tstsst")
     *_, after_one, last = explanation.sequences(explanation.pretokens[0])
     assert (after_one, last) == ([116, 256, 115, 115, 116], [116, 256, 115, 256])
 
 
-def test_a_pretoken_taken_whole_says_so() -> None:
+def test_a_pretoken_that_is_an_entry_is_marked_whole() -> None:
     pretoken = ExplainedPretoken((0, 3), b"old", False, [], [], [263], whole=True)
     explanation = Explanation(b"old", [pretoken], [Token(263, b"old", (0, 3))], NAMES.__getitem__)
     assert str(explanation).endswith("looks up first: ids [263]")
@@ -129,7 +129,7 @@ def test_a_pretoken_taken_whole_says_so() -> None:
     assert " · whole</div>" in explanation.html
 
 
-def test_a_pretoken_that_comes_again_is_explained_once() -> None:
+def test_a_repeated_pretoken_is_explained_once() -> None:
     words = str(explain(b"st", b"er", b"st"))
     assert words.count("-- (115, 116)") == 1
     assert words.endswith('pretoken 3: "st", bytes 4 to 6\n  as pretoken 1: ids [256]')
@@ -147,7 +147,7 @@ def test_a_character_cut_between_symbols_is_named() -> None:
     assert "\n  ⟨天 e5 a4⟩ ⟨a9⟩\n" in words
 
 
-def test_the_json_is_the_documented_schema() -> None:
+def test_json_has_the_documented_schema() -> None:
     data = json.loads(json.dumps(explain(b"old", b"<|end|>").to_json()))
     assert data["text"] == "old<|end|>"
     assert "bytes_hex" not in data
@@ -169,7 +169,7 @@ def test_text_that_is_not_utf8_is_kept_in_the_json() -> None:
     assert (data["text"], bytes.fromhex(data["bytes_hex"])) == ("a\ufffdb", b"a\xffb")
 
 
-def test_a_text_too_long_to_show_says_so_and_the_json_has_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_shortened_in_words_and_complete_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_PRETOKENS_SHOWN", 2)
     monkeypatch.setattr(limits, "MAX_MERGES_SHOWN", 3)
     monkeypatch.setattr(limits, "MAX_SYMBOLS_SHOWN", 4)
@@ -222,7 +222,7 @@ def test_the_repr_is_short() -> None:
 
 
 class TestLongTexts:
-    """Of a long text what is shown is computed, and the rest is counted; asked for, it is all there."""
+    """Of a long text, only shown items are computed and the rest is counted; all are available on access."""
 
     TEXT = "older men told older tales, 天气 <|end|> and older ones\n" * 60
 
@@ -230,7 +230,7 @@ class TestLongTexts:
     def tok(self) -> jeton.Tokenizer:
         return jeton.train([self.TEXT], 320, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
 
-    def test_the_words_are_those_of_everything(self, tok: jeton.Tokenizer) -> None:
+    def test_lazy_output_equals_that_of_a_complete_explanation(self, tok: jeton.Tokenizer) -> None:
         lazy = tok.explain(self.TEXT, special="all")
         whole = Explanation(lazy.text, list(lazy.pretokens), list(lazy.tokens), lazy.describe, lazy.pattern_parts)
         assert len(lazy.pretokens) > limits.MAX_PRETOKENS_SHOWN
@@ -241,7 +241,7 @@ class TestLongTexts:
         assert fresh.html == whole.html
         assert fresh.to_json() == whole.to_json()
 
-    def test_only_what_is_shown_is_computed(self, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_only_displayed_items_are_computed(self, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
         explanation = tok.explain(self.TEXT * 20, special="all")
         for part in ("pretokens", "tokens"):
             monkeypatch.setattr(getattr(explanation, part), "_load", lambda: pytest.fail("everything is computed"))
@@ -249,7 +249,7 @@ class TestLongTexts:
         assert "tokens more" in explanation.to_terminal(color=False)
         assert explanation.html
 
-    def test_sequences_are_sequences(self, tok: jeton.Tokenizer) -> None:
+    def test_lazy_sequences_support_indices_and_slices(self, tok: jeton.Tokenizer) -> None:
         explanation = tok.explain(self.TEXT)
         tokens = list(tok.tokenize(self.TEXT))
         for index in (0, 5, -1, len(tokens) - 1, slice(3), slice(-3, None), slice(2, 9, 2), slice(9, 2)):
@@ -261,7 +261,7 @@ class TestLongTexts:
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_control_pieces_are_drawn_as_they_are_spelled(model_type: str, tmp_path: Path) -> None:
-    """They have no bytes: decoding gives no text for them."""
+    """Control pieces have no bytes: they decode to no text."""
     model = io.BytesIO()
     SentencePieceTrainer.train(
         sentence_iterator=iter([CORPUS] * 3),

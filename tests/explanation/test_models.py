@@ -1,4 +1,4 @@
-"""Explanations where no list of merges tells: Unigram, WordPiece, SentencePiece's BPE; and parts of patterns."""
+"""Explanations of models without a list of merges: Unigram, WordPiece, SentencePiece's BPE; and parts of patterns."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def word_piece() -> jeton.Tokenizer:
 
 
 class TestUnigram:
-    def test_the_lattice_holds_pieces_scores_and_ways(self, unigram: jeton.Tokenizer) -> None:
+    def test_the_lattice_has_pieces_scores_and_segmentations(self, unigram: jeton.Tokenizer) -> None:
         (pretoken,) = unigram.explain("ab").pretokens
         lattice = pretoken.lattice
         assert lattice is not None
@@ -66,7 +66,7 @@ class TestUnigram:
             ([1, 2, 3], -5.5),
         ]
 
-    def test_in_words(self, unigram: jeton.Tokenizer) -> None:
+    def test_str_shows_the_best_segmentations(self, unigram: jeton.Tokenizer) -> None:
         assert str(unigram.explain("ab")) == (
             '"ab" · 2 bytes · 1 pretoken · 0 merges · 1 token\n\n'
             'pretoken 1: "▁ab", bytes 0 to 2\n'
@@ -84,7 +84,7 @@ class TestUnigram:
         assert [(edge.id, edge.score) for edge in pretoken.lattice.best.edges] == [(1, -3.0), (None, -14.0)]
         assert "an unknown character scores 10 less than the lowest-scoring piece" in str(explanation)
 
-    def test_in_json_and_html(self, unigram: jeton.Tokenizer) -> None:
+    def test_json_and_html_show_the_lattice(self, unigram: jeton.Tokenizer) -> None:
         explanation = unigram.explain("ab <")
         lattice = json.loads(json.dumps(explanation.to_json()))["pretokens"][0]["lattice"]
         assert lattice["edges"][1] == [0, 5, 5, -2.5]
@@ -115,7 +115,7 @@ class TestUnigram:
 
 
 class TestWordPiece:
-    def test_the_longest_first(self, word_piece: jeton.Tokenizer) -> None:
+    def test_the_longest_entry_is_taken_first(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffable")
         (pretoken,) = explanation.pretokens
         assert pretoken.attempts is not None
@@ -128,12 +128,12 @@ class TestWordPiece:
             "  ids [1, 2, 3]",
         ]
 
-    def test_in_html(self, word_piece: jeton.Tokenizer) -> None:
+    def test_html_shows_the_attempts(self, word_piece: jeton.Tokenizer) -> None:
         page = word_piece.explain("unaffable <").html
         assert "<div>##aff  id 2; no entry: ##affable, ##affabl, ##affab and 1 more</div>" in page
         assert "&quot;&lt;&quot;" in page
 
-    def test_where_it_gives_up(self, word_piece: jeton.Tokenizer) -> None:
+    def test_an_unmatched_rest_makes_the_pretoken_unknown(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffx")
         attempts = json.loads(json.dumps(explanation.to_json()))["pretokens"][0]["attempts"]
         assert attempts == {"found": [[0, 2, 1], [2, 5, 2]], "stuck_at": 5, "is_too_long": False}
@@ -149,7 +149,7 @@ class TestWordPiece:
         assert 'no entry that continues a word is a prefix of "able": the whole pretoken is unknown' in report
         assert "able  id 2; the whole rest" in report
 
-    def test_what_is_too_long(self, word_piece: jeton.Tokenizer) -> None:
+    def test_a_pretoken_over_the_length_limit_is_unknown(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffableunaffable")
         assert explanation.pretokens[0].attempts is not None
         assert explanation.pretokens[0].attempts.is_too_long
@@ -171,7 +171,7 @@ class TestPartsOfThePattern:
         assert [pretoken["part"] for pretoken in data["pretokens"]] == [0, 2, 1, 1, None]
         assert r"  matched by regex alternative 2 of 3: \p{N}{1,2}" in str(explanation)
 
-    def test_special_tokens_and_bytes_have_none(self) -> None:
+    def test_special_tokens_and_invalid_bytes_have_no_part(self) -> None:
         tok = jeton.train([CORPUS], vocab_size=260, pattern=self.PATTERN, special_tokens=["<s>"], progress=False)
         parts = [pretoken.part for pretoken in tok.explain(b"ab<s>\xff12", special="all").pretokens]
         assert parts == [0, None, None, 1]
@@ -183,7 +183,7 @@ class TestPartsOfThePattern:
             explanation = tok.explain(text)
             for pretoken in explanation.pretokens:
                 assert pretoken.part is not None
-                # The part by itself makes the same pretoken, where it does not look at what follows.
+                # The part by itself matches the same pretoken, unless it looks ahead.
                 part = explanation.pattern_parts[pretoken.part]
                 if "(?!" not in part and "$" not in part:
                     assert Pattern(part, True).split(pretoken.text)[0] == (0, len(pretoken.text))
@@ -205,7 +205,7 @@ def test_pieces_with_scores_are_explained_by_their_merges(data: Path) -> None:
     assert re.search("or the unknown token:\n  .*⟨🧶 f0⟩ ⟨9f⟩ ⟨a7⟩ ⟨b6⟩|<0xF0>", str(explanation))
 
 
-def test_real_unigram_vocabularies(data: Path) -> None:
+def test_the_lattice_of_t5_agrees_with_nbest(data: Path) -> None:
     tok = jeton.load(data / "vocabs" / "t5-small.tokenizer.json")
     (pretoken,) = tok.explain("unaffable").pretokens
     assert pretoken.lattice is not None
@@ -218,7 +218,7 @@ def test_real_unigram_vocabularies(data: Path) -> None:
 
 
 class TestUnusedPieces:
-    """SentencePiece merges pieces that are not in use, and takes them apart again at the end."""
+    """SentencePiece merges unused pieces, and splits them again at the end."""
 
     @pytest.fixture
     def tok(self) -> jeton.Tokenizer:
@@ -246,7 +246,7 @@ class TestUnusedPieces:
                 assert [roots.nodes[root].id for root in roots.roots] == symbols
         assert num_splits
 
-    def test_in_words_and_json(self, tok: jeton.Tokenizer) -> None:
+    def test_str_and_json_show_unused_pieces(self, tok: jeton.Tokenizer) -> None:
         for word in CORPUS.split():
             explanation = tok.explain(word)
             splits = explanation.pretokens[0].splits
@@ -268,7 +268,7 @@ class TestAgenda:
         (tmp_path / "lesson.model").write_bytes(write_model(pieces, "bpe"))
         return jeton.load(tmp_path / "lesson.model")
 
-    def test_in_words(self, tok: jeton.Tokenizer) -> None:
+    def test_str_shows_the_agenda(self, tok: jeton.Tokenizer) -> None:
         assert str(tok.explain("<sep>▁the")).splitlines()[3:] == [
             "  <sep> ▁ t h e",
             "  <sep>, id 24, is a user-defined piece: frozen, in no entry of the agenda",
@@ -284,7 +284,7 @@ class TestAgenda:
             "  ids [24, 4]",
         ]
 
-    def test_in_html_and_json(self, tok: jeton.Tokenizer) -> None:
+    def test_html_and_json_show_the_agenda(self, tok: jeton.Tokenizer) -> None:
         explanation = tok.explain("<sep>ing")
         assert "<tr><th>score</th>" in explanation.html
         assert "<td>-11</td><td>stale entry: ng  score -11, position 6, id 12</td>" in explanation.html
@@ -304,11 +304,11 @@ class TestAgenda:
         assert "agenda" not in explanation.to_json()["pretokens"][0]
         assert tok.explain("ing" * 600).pretokens[0].agenda is not None
 
-    def test_other_models_have_none(self) -> None:
+    def test_byte_level_bpe_has_no_agenda(self) -> None:
         tok = jeton.train([CORPUS], 300, pattern="gpt2", progress=False)
         assert tok.explain("the").pretokens[0].agenda is None
 
-    def test_it_is_the_agenda_of_lesson_18(self, tmp_path: Path) -> None:
+    def test_the_agenda_equals_that_of_lesson_18(self, tmp_path: Path) -> None:
         compared = 0
         for seed in range(amount(60, default=8)):
             rng = random.Random(seed)

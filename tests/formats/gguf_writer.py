@@ -6,7 +6,7 @@ import math
 import struct
 from typing import Any
 
-_I8 = 24  # a type of tensors
+_I8 = 24  # type of the tensors
 _U32, _I32, _F32, _BOOL, _STRING, _ARRAY = 4, 5, 6, 7, 8, 9
 
 

@@ -19,7 +19,7 @@ def pair(*more: str) -> tuple[bytes, bytes]:
     return json.dumps(vocab).encode(), "#version: 0.2\na b\nĠ ab\n".encode()
 
 
-def test_alone_it_is_gpt2s() -> None:
+def test_a_pair_without_a_config_is_read_as_gpt2() -> None:
     vocab, merges = pair("<|endoftext|>")
     assert detection.is_gpt2_pair(vocab)
     assert detection.is_gpt2_pair(merges)
@@ -40,7 +40,9 @@ def test_alone_it_is_gpt2s() -> None:
     ],
     ids=str,
 )
-def test_what_a_config_puts_around_a_text(config: dict[str, object], before: list[int], after: list[int]) -> None:
+def test_special_tokens_around_a_text_follow_the_config(
+    config: dict[str, object], before: list[int], after: list[int]
+) -> None:
     """As transformers 5.23 does."""
     tok = bpe_pair.read(*pair("<|endoftext|>", "</s>"), source="x", config=config)
     once = [*before, 256, *after]
@@ -66,7 +68,7 @@ def test_a_config_names_class_and_tokens() -> None:
 
 
 @pytest.mark.parametrize("names", [("vocab.json", "merges.txt"), ("my.encoder.json", "my.vocab.bpe")])
-def test_the_other_file_is_found_beside_it(names: tuple[str, str], tmp_path: Path) -> None:
+def test_the_second_file_of_a_pair_is_found(names: tuple[str, str], tmp_path: Path) -> None:
     for name, data in zip(names, pair(), strict=True):
         (tmp_path / name).write_bytes(data)
     expected = (str(tmp_path / names[0]), str(tmp_path / names[1]))
@@ -79,8 +81,8 @@ def test_the_other_file_is_found_beside_it(names: tuple[str, str], tmp_path: Pat
             bpe_pair.partner(path)
 
 
-def test_no_loss_is_without_a_name(tmp_path: Path) -> None:
-    """What reading the pair alone would not bring back."""
+def test_every_loss_is_refused_by_name(tmp_path: Path) -> None:
+    """Features that a pair alone cannot store are refused by name."""
     gpt2 = bpe_pair.read(*pair("<|endoftext|>"), source="x")
     unknown = replace(gpt2.definition, model=replace(gpt2.definition.model, unk_token="<|endoftext|>"))  # type: ignore[type-var]
     part = gpt2._core.vocabulary()
@@ -101,7 +103,7 @@ def test_no_loss_is_without_a_name(tmp_path: Path) -> None:
         cases["special_tokens"].save(tmp_path / "words", format="merges.txt", accept_loss=["special_tokens"])
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_a_written_pair_reads_as_an_equal_tokenizer(tmp_path: Path) -> None:
     tok = bpe_pair.read(*pair("<|endoftext|>"), source="x")
     bpe_pair.write(tok, tmp_path / "out", ())
     vocab, merges = (Path(path).read_bytes() for path in bpe_pair.partner(tmp_path / "out"))
@@ -116,7 +118,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         (lambda: byte_tokenizer((97, 98, 256)), "pattern"),
     ],
 )
-def test_what_it_cannot_hold_is_refused_by_name(tok: object, feature: str, tmp_path: Path) -> None:
+def test_unsupported_features_are_refused_by_name(tok: object, feature: str, tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         bpe_pair.write(tok(), tmp_path / "out", ())  # type: ignore[operator]
     assert caught.value.feature == feature

@@ -22,7 +22,7 @@ OTHER = jeton.train(["new newer newest"] * 3, 262, pattern="gpt2", progress=Fals
 
 @pytest.fixture(autouse=True)
 def _cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty cache, which has files that were just written, too."""
+    """An empty cache that also keeps files written just now."""
     monkeypatch.setattr(cache, "SETTLED_NS", 0)
     cache.clear()
     yield
@@ -30,7 +30,7 @@ def _cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def later() -> None:
-    """Waits for another tick of the file system's clock."""
+    """Waits for the next tick of the file system's clock."""
     time.sleep(0.03)
 
 
@@ -62,7 +62,7 @@ def test_a_file_that_was_just_written_is_not_kept(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(cache, "SETTLED_NS", 2_000_000_000)
     path = file(tmp_path)
     assert jeton.load(path) is not jeton.load(path)
-    os.utime(path, (0, 0))  # an old time of modification does not make it settled
+    os.utime(path, (0, 0))  # an old modification time does not mean that the file is no longer written
     assert jeton.load(path) is not jeton.load(path)
 
 
@@ -83,7 +83,7 @@ def test_a_file_with_the_same_size_and_time_is_read_again(tmp_path: Path) -> Non
     assert [*jeton.load(path).special_tokens] == ["<a>"]
     later()
     new = path.read_bytes().replace(b"<a>", b"<b>")
-    with path.open("r+b") as opened:  # the inode stays
+    with path.open("r+b") as opened:  # the inode is unchanged
         opened.write(new)
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     after = path.stat()
@@ -109,7 +109,7 @@ def test_a_folder_whose_configuration_changes_is_read_again(tmp_path: Path, name
     assert jeton.load(tmp_path) is not tok
 
 
-def test_both_files_of_a_pair_count(tmp_path: Path) -> None:
+def test_a_change_of_either_file_of_a_pair_is_read(tmp_path: Path) -> None:
     TOK.save(tmp_path, format="merges.txt")
     for asked in ("vocab.json", "merges.txt"):
         tok = jeton.load(tmp_path / asked)
@@ -123,7 +123,7 @@ def test_both_files_of_a_pair_count(tmp_path: Path) -> None:
             tok = changed
 
 
-def test_options_count(tmp_path: Path) -> None:
+def test_options_are_part_of_the_cache_key(tmp_path: Path) -> None:
     path = tmp_path / "t.tiktoken"
     jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, []).save(path, accept_loss=["pattern"])
     toks = [jeton.load(path, pattern=pattern) for pattern in ("gpt2", "o200k", "gpt2", "o200k")]
@@ -138,7 +138,7 @@ def test_options_count(tmp_path: Path) -> None:
         jeton.load(path)
 
 
-def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_evicts_the_oldest_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [tmp_path / f"{at}.json" for at in range(cache.MAX_TOKENIZERS + 1)]
     for path in paths:
         path.write_bytes(TOK.to_bytes())
@@ -146,7 +146,7 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(cache._entries) == cache.MAX_TOKENIZERS
     assert [jeton.load(path) for path in paths[1:]] == rest
     assert all(jeton.load(path) is tok for path, tok in zip(paths[1:], rest, strict=True))
-    assert jeton.load(paths[0]) is not first  # which evicts the least recently used one
+    assert jeton.load(paths[0]) is not first  # this evicts the least recently used tokenizer
     assert jeton.load(paths[1]) is not rest[0]
     assert jeton.load(paths[-1]) is rest[-1]
     monkeypatch.setattr(cache, "MAX_IDS", 2 * len(TOK))
@@ -198,7 +198,7 @@ def test_threads_share_tokenizers_while_files_change(tmp_path: Path) -> None:
     assert len(cache._entries) <= cache.MAX_TOKENIZERS
 
 
-def test_no_caller_can_change_what_others_load(tmp_path: Path) -> None:
+def test_cached_tokenizers_cannot_be_changed_by_callers(tmp_path: Path) -> None:
     shared = TOK.add_tokens(["<s>"]).with_roles(bos="<s>").with_chat_template("{{ 1 }}")
     shared.save(tmp_path)
     tok: Any = jeton.load(tmp_path)

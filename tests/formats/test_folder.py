@@ -1,4 +1,4 @@
-"""A folder as transformers has it."""
+"""Folders in the layout of transformers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.formats.test_sentencepiece import model
 from tests.material import REFUSED_BY_HF, tokenizer
 
 
-def test_both_files_and_back(kind: str, tmp_path: Path) -> None:
+def test_a_saved_folder_has_both_files_and_loads(kind: str, tmp_path: Path) -> None:
     tok = tokenizer(kind)
     if kind in REFUSED_BY_HF:
         with pytest.raises(jeton.UnsupportedFeatureError):
             tok.save(tmp_path / "made")
-        assert not (tmp_path / "made").exists(), "nothing is made before it is clear that it can be"
+        assert not (tmp_path / "made").exists(), "no folder is made for a tokenizer that is refused"
         return
     tok.save(tmp_path / "made")
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
@@ -35,7 +35,7 @@ def test_both_files_and_back(kind: str, tmp_path: Path) -> None:
     assert config.get("unk_token") == tok.roles.get("unk")
 
 
-def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_an_existing_folder_keeps_its_other_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "tokenizer.json").write_bytes(b"old")
     tok.save(tmp_path)
@@ -44,7 +44,7 @@ def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path, tok: jeton
     assert jeton.load(str(tmp_path)) == tok
 
 
-def test_what_an_earlier_tokenizer_left_is_not_this_ones(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_files_of_an_earlier_tokenizer_are_replaced_or_refused(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "special_tokens_map.json").write_text('{"eos_token": "<|end|>"}')
     tok = tok.add_tokens(["<|end|>"])
     tok.save(tmp_path)
@@ -131,7 +131,7 @@ def test_folders_in_folders_are_made(tmp_path: Path, tok: jeton.Tokenizer) -> No
     ids=["digits", "surrogate in a role", "surrogate in the template", "deep", "list", "truncated"],
 )
 @pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
-def test_a_hostile_configuration(file: str, config: str, tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_hostile_configuration_is_an_error(file: str, config: str, tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / file).write_bytes(tok.to_bytes() if file == "tokenizer.json" else b"[PAD]\n[UNK]\nthe\n")
     (tmp_path / "tokenizer_config.json").write_text(config)
     with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json") as caught:
@@ -139,13 +139,13 @@ def test_a_hostile_configuration(file: str, config: str, tmp_path: Path, tok: je
     assert caught.value.place
 
 
-def test_no_chat_template_is_not_another_one(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_null_chat_template_keeps_that_of_the_tokenizer_file(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "tokenizer.json").write_bytes(tok._with_facts(chat_template="kept").to_bytes())
     (tmp_path / "tokenizer_config.json").write_text('{"chat_template": null}')
     assert jeton.load(tmp_path).definition.chat_template == "kept"
 
 
-def test_a_folder_without_a_tokenizer_says_what_it_holds(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_a_tokenizer_lists_its_files(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(FileNotFoundError, match=r"no tokenizer: none of tokenizer\.json.*config\.json"):
         jeton.load(tmp_path)
@@ -163,7 +163,7 @@ NAMED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+@pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers at import
 @pytest.mark.parametrize("named", NAMED)
 def test_named_tokens_that_the_file_lacks_are_added_as_transformers_does(named: dict[str, Any], tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
@@ -214,7 +214,7 @@ CODE = [
 
 
 @pytest.mark.parametrize("files", CODE)
-def test_a_tokenizer_that_is_code_is_refused_or_told(
+def test_a_tokenizer_with_code_is_refused_or_warned_of(
     files: dict[str, Any], tmp_path: Path, tok: jeton.Tokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, content in files.items():
@@ -232,7 +232,7 @@ def test_a_tokenizer_that_is_code_is_refused_or_told(
 def test_a_rank_file_beside_code_is_named_with_how_it_loads(
     is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Kimi K2's folder."""
+    """As in Kimi K2's folder."""
     ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
     (tmp_path / "tiktoken.model").write_bytes(ranks)
     (tmp_path / "a.model").write_bytes(b"no rank file")
@@ -258,7 +258,7 @@ def test_a_rank_file_beside_code_is_named_with_how_it_loads(
     ("said", "adds"), [({}, True), ({"add_bos_token": None}, False), ({"add_bos_token": True}, True)]
 )
 def test_a_bos_that_is_null_is_not_added(said: dict[str, Any], adds: bool, tmp_path: Path) -> None:
-    """As in transformers 4.57; 5.23 agrees save where nothing is said."""
+    """As in transformers 4.57; 5.23 differs only where the configuration lacks the key."""
     (tmp_path / "tokenizer.model").write_bytes(model("bpe bytes"))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **said}))
     tok = jeton.load(tmp_path)
@@ -273,7 +273,7 @@ MORE = {"model_max_length": 10**30, "padding_side": "left", "truncation_side": "
 
 
 def _folder(kind: str, folder: Path) -> None:
-    """A folder as its publisher has it."""
+    """Writes a folder as its publisher has it."""
     config: dict[str, Any] = dict(MORE)
     match kind:
         case "vocab.txt":
@@ -319,7 +319,7 @@ def _folder(kind: str, folder: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["vocab.txt", "pair", "tokenizer.json"])
-def test_a_folder_that_is_saved_again_is_the_same_to_transformers(kind: str, tmp_path: Path) -> None:
+def test_a_saved_folder_is_equal_to_transformers(kind: str, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
@@ -343,7 +343,7 @@ def test_a_folder_that_is_saved_again_is_the_same_to_transformers(kind: str, tmp
     assert config["tokenizer_class"] == (own_class if kind == "tokenizer.json" else "PreTrainedTokenizerFast")
 
 
-def test_what_is_not_kept_of_a_configuration(tmp_path: Path) -> None:
+def test_keys_that_are_not_kept_from_a_configuration(tmp_path: Path) -> None:
     _folder("pair", tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
     config |= {"auto_map": {}, "chat_template": "x", "added_tokens_decoder": {}, "cls_token": None}
@@ -358,7 +358,7 @@ def test_what_is_not_kept_of_a_configuration(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "chat_template.jinja").read_text("utf-8") == "x"
 
 
-def test_segment_ids_are_asked_for(tmp_path: Path) -> None:
+def test_segment_ids_are_requested_in_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in BERT))
     jeton.load(tmp_path / "vocab.txt").save(tmp_path / "new")
     config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""A SentencePiece model in a folder: what the class in tokenizer_config.json means."""
+"""A SentencePiece model in a folder: the meaning of the class in tokenizer_config.json."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_classes_that_keep_the_ids(
 
 
 @pytest.mark.parametrize("name", ["ReformerTokenizer", "MyOwnTokenizer"])
-def test_a_class_with_a_rule_of_its_own_is_refused(name: str, model: Path, tmp_path: Path) -> None:
+def test_a_class_with_special_behavior_is_refused(name: str, model: Path, tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match=name) as caught:
         jeton.load(in_folder(tmp_path, model, tokenizer_class=name))
     assert caught.value.feature == "tokenizer_class"
@@ -121,7 +121,7 @@ def test_pegasus_with_other_tokens_is_refused(option: dict[str, Any], model: Pat
     assert [caught.value.feature] == [*option]
 
 
-def test_roles_and_the_chat_template_come_along(model: Path, tmp_path: Path) -> None:
+def test_roles_and_the_chat_template_are_read_from_the_configuration(model: Path, tmp_path: Path) -> None:
     config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "chat_template": "{{ messages }}"}
     tok = jeton.load(in_folder(tmp_path, model, **config))
     assert tok.roles["bos"] == "<s>"
@@ -149,7 +149,7 @@ def test_special_tokens_behind_the_pieces(config: dict[str, Any], expected: int,
     assert tok.roles.get("pad") == config.get("pad_token")
 
 
-def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
+def test_extra_ids_of_t5_are_special_tokens(model: Path, tmp_path: Path) -> None:
     tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer"))
     assert (tok.vocab_size, tok.special_tokens["<extra_id_0>"], tok.special_tokens["<extra_id_99>"]) == (140, 139, 40)
     assert tok.encode("low\u2028<extra_id_0>", special="all") == [*jeton.load(model).encode("low"), 139]
@@ -167,7 +167,7 @@ def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
     ],
     ids=["not special", "id of a piece", "a piece"],
 )
-def test_added_tokens_that_are_not_carried(added: dict[str, Any], model: Path, tmp_path: Path) -> None:
+def test_unsupported_added_tokens_are_refused(added: dict[str, Any], model: Path, tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match="added token") as caught:
         jeton.load(in_folder(tmp_path, model, added_tokens_decoder=added))
     assert caught.value.feature == "added_tokens"
@@ -217,7 +217,7 @@ def test_the_real_mbart_by_folder_and_by_layout(data: Path, tmp_path: Path) -> N
 
 
 def test_a_rank_file_that_is_called_model_has_no_layout(tmp_path: Path) -> None:
-    """As Kimi's and Llama 3's are: the content decides, so a class that means a layout elsewhere means none here."""
+    """Kimi's and Llama 3's rank files are called so. The content decides, so the class chooses no layout."""
     ranks = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
     (tmp_path / "tiktoken.model").write_text(ranks, encoding="ascii")
     for name in ("TikTokenTokenizer", "MBartTokenizer"):
@@ -227,7 +227,7 @@ def test_a_rank_file_that_is_called_model_has_no_layout(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with a character map, which no tokenizer.json can hold."""
+    """A model with a character map that tokenizer.json cannot express."""
     folder = tmp_path_factory.mktemp("mapped")
     (folder / "rules.tsv").write_text("FB01\t66 69\n", encoding="utf-8")
     spm.SentencePieceTrainer.train(
@@ -329,7 +329,7 @@ def test_albert_with_a_model_is_refused_with_its_reason(mapped: Path, tmp_path: 
 
 @pytest.mark.parametrize("name", ["LlamaTokenizer", "T5Tokenizer"])
 def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> None:
-    """As in 4.57: `▁` before each part of the text, before the text alone, or nowhere."""
+    """As in transformers 4.57: `▁` before each segment of the text, before the text only, or nowhere."""
     eos = {"eos_token": "</s>"}
 
     def encode(text: str, **config: Any) -> list[str]:
@@ -355,7 +355,7 @@ def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapped: Path, tmp_path: Path) -> None:
-    """Matched in the raw text, as by the slow classes; one that is not special too."""
+    """These tokens are matched in the raw text, as by the slow classes, special or not."""
     for file in (model, mapped):
         size = jeton.load(in_folder(tmp_path, file, tokenizer_class=name)).vocab_size
         flags = {"__type": "AddedToken", "normalized": True, "special": True}
@@ -377,7 +377,7 @@ def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapp
 
 
 def test_decoding_shows_special_and_added_tokens(model: Path, mapped: Path, tmp_path: Path) -> None:
-    text = "low <extra_id_0>\u2028 lower"  # the sentinels take the white space around them
+    text = "low <extra_id_0>\u2028 lower"  # the sentinels strip the white space around them
     for file in (model, mapped):
         tok = jeton.load(in_folder(tmp_path, file, tokenizer_class="T5Tokenizer", eos_token="</s>"))
         ids = tok.encode(text, special="all", add_special_tokens=True)
@@ -438,7 +438,7 @@ def test_the_caller_chooses_the_version(model: Path, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_a_version_makes_differently_is_refused(
+def test_features_that_differ_between_versions_are_refused(
     config: dict[str, Any], version: Any, feature: str, model: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:

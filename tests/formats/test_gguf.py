@@ -86,7 +86,7 @@ def test_ids_are_those_of_llama_cpp(name: str, tmp_path: Path) -> None:
     assert [tok.encode(text) for text in texts] == expected[: len(texts)]
 
 
-def test_byte_level_bpe(tmp_path: Path) -> None:
+def test_byte_level_bpe_is_read(tmp_path: Path) -> None:
     tok = load(tmp_path, bpe(bos_token_id=13, eos_token_id=14, add_bos_token=True))
     assert tok.encode("low lower") == [10, 12, 11]
     assert tok.encode("low", add_special_tokens=True) == [13, 10]
@@ -114,7 +114,7 @@ def test_a_missing_pre_tokenizer_is_the_default(tmp_path: Path) -> None:
     assert load(tmp_path, values).definition == load(tmp_path, bpe(pre="default")).definition
 
 
-def test_a_piece_that_is_an_entry_is_taken_whole_if_the_pre_tokenizer_says_so(tmp_path: Path) -> None:
+def test_a_pretoken_that_is_an_entry_is_taken_whole_by_some_pre_tokenizers(tmp_path: Path) -> None:
     tokens, merges = [*LETTERS, "lo", "low"], ["l o"]
     assert load(tmp_path, metadata("gpt2", tokens, merges=merges, pre="llama-bpe", bos_token_id=0)).encode("low") == [
         10
@@ -127,13 +127,13 @@ def test_the_first_of_equal_merges_counts(tmp_path: Path) -> None:
     assert tok.encode("aba") == [0, 3]
 
 
-def test_sentencepiece_bpe(tmp_path: Path) -> None:
+def test_sentencepiece_bpe_is_read(tmp_path: Path) -> None:
     tok = load(tmp_path, spm())
     assert tok.encode("low low") == [265, 265]
     assert tok.encode("lowé") == [265, 3 + 0xC3, 3 + 0xA9]
     assert tok.encode("low", add_special_tokens=True) == [1, 265]
     assert tok.decode([265, 265]) == "low low"
-    # as in llama.cpp, the space is added after every token that is matched as a whole
+    # as in llama.cpp, a space is added after every token that is matched as a whole
     assert tok.encode("low<s>low", special="all") == [265, 1, 265]
 
 
@@ -148,12 +148,12 @@ def test_a_space_is_added_after_user_defined_tokens_too(tmp_path: Path) -> None:
     assert tok.decode(tok.encode("low lowé")) == "low lowé"
 
 
-def test_no_space_is_added_if_the_file_says_so(tmp_path: Path) -> None:
+def test_add_space_prefix_false_adds_no_space(tmp_path: Path) -> None:
     tok = load(tmp_path, spm(add_space_prefix=False, add_bos_token=False))
     assert tok.encode("low low", add_special_tokens=True) == [264, 265]
 
 
-def test_word_pieces(tmp_path: Path) -> None:
+def test_word_piece_is_read(tmp_path: Path) -> None:
     tok = load(tmp_path, bert())
     assert tok.encode("LOWER é!", add_special_tokens=True) == [2, 4, 5, 7, 6, 3]
     assert tok.encode("lowx " + "x" * 300) == [1, 1]
@@ -171,19 +171,19 @@ def test_word_pieces_are_of_text_as_llama_cpp_normalizes_it(tmp_path: Path) -> N
     assert tok.encode("low\u061dlow") == [1, 4, 1]  # punctuation since Unicode 14
 
 
-def test_unigram(tmp_path: Path) -> None:
+def test_unigram_is_read(tmp_path: Path) -> None:
     tok = load(tmp_path, unigram())
     assert tok.encode("  low   lower ", add_special_tokens=True) == [3, 3, 6, 1]
     assert tok.encode("lowxy") == [3, 2]
 
 
-def test_gemma(tmp_path: Path) -> None:
+def test_gemma_is_read(tmp_path: Path) -> None:
     tok = load(tmp_path, gemma())
     assert tok.encode("low lo\n\né", add_special_tokens=True) == [2, 265, 263, 266, 267, 4 + 0xC3, 4 + 0xA9]
     assert tok.decode(tok.encode("low lo\n\né")) == "low lo\n\né"
 
 
-def test_chat_templates(tmp_path: Path) -> None:
+def test_chat_templates_are_read(tmp_path: Path) -> None:
     one = bpe() | {"tokenizer.chat_template": "{{ messages }}"}
     assert load(tmp_path, one).definition.chat_template == "{{ messages }}"
     more = one | {"tokenizer.chat_templates": ["rag"], "tokenizer.chat_template.rag": "x"}
@@ -194,7 +194,7 @@ def test_chat_templates(tmp_path: Path) -> None:
     ]
 
 
-def test_types_by_spelling(tmp_path: Path) -> None:
+def test_known_spellings_override_token_types(tmp_path: Path) -> None:
     tokens = [*BPE, "<|im_end|>", "<|fim_suffix|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>"]
     tok = load(tmp_path, bpe(tokens=tokens, token_type=[*BPE_TYPES, 4, 1, 3, 3, 3, 3]))
     assert [token for token in tok.special_tokens if token in tokens[16:]] == [
@@ -277,7 +277,7 @@ def test_a_file_without_a_tokenizer(tmp_path: Path) -> None:
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + 2 * (string("k") + struct.pack("<IB", 0, 1)), "given twice"),
     ],
 )
-def test_damaged_headers(data: bytes, message: str, tmp_path: Path) -> None:
+def test_damaged_headers_are_an_error(data: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
     path.write_bytes(data)
     with pytest.raises(jeton.JetonError, match=message):
@@ -320,13 +320,13 @@ def test_damaged_files_are_errors_of_ours(tmp_path: Path) -> None:
 def test_a_folder_with_a_file(tmp_path: Path) -> None:
     (tmp_path / "mmproj-model.gguf").write_bytes(gguf({"general.architecture": "clip"}))
     (tmp_path / "model-Q4.gguf").write_bytes(gguf(bpe()))
-    (tmp_path / "tokenizer_config.json").write_text('{"bos_token": "<other>"}')  # the file has all of it
+    (tmp_path / "tokenizer_config.json").write_text('{"bos_token": "<other>"}')  # ignored: the GGUF file has all facts
     assert jeton.load(tmp_path).encode("low") == [10]
     assert [path.name for path in find_tokenizers(tmp_path)] == ["mmproj-model.gguf", "model-Q4.gguf"]
     assert short_name(tmp_path / "model-Q4.gguf") == "model-Q4"
 
 
-def test_version_2(tmp_path: Path) -> None:
+def test_version_2_is_read(tmp_path: Path) -> None:
     assert load(tmp_path, bpe(), version=2).encode("low") == [10]
 
 

@@ -1,4 +1,4 @@
-"""Writing of GGUF: copies with another tokenizer, files without tensors, and what is refused by name."""
+"""Writing GGUF: copies with another tokenizer, files without tensors, and unsupported features."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_model_is_written_with_equal_ids(values: Any, tmp_path: Path) -> N
     tok.save(tmp_path / "new.gguf")
     again = jeton.load(tmp_path / "new.gguf")
     assert again == tok
-    assert again.roles.items() >= tok.roles.items()  # those of llama.cpp's default ids get a key
+    assert again.roles.items() >= tok.roles.items()  # roles at llama.cpp's default ids get a key
     assert again.definition.chat_template == "{{ x }}"
 
 
@@ -73,12 +73,12 @@ def test_another_tokenizer_replaces_the_keys(tmp_path: Path) -> None:
     header = read_header(tmp_path / "new.gguf", lambda _: True)
     assert header.values["tokenizer.ggml.eot_token_id"] == tok.special_tokens["<|eot|>"]
     assert header.values["test.vocab_size"] == tok.vocab_size
-    assert header.values["tokenizer.chat_template"] == b"{{ y }}"  # it has none of its own
+    assert header.values["tokenizer.chat_template"] == b"{{ y }}"  # the tokenizer itself has none
     assert header.values["tokenizer.ggml.bos_token_id"] == tok.token_to_id("w")  # the spelling of the old id
     assert not {"tokenizer.ggml.scores", "tokenizer.huggingface.json"} & {*header.values}
 
 
-def test_named_chat_templates(tmp_path: Path) -> None:
+def test_named_chat_templates_are_written(tmp_path: Path) -> None:
     tok = tokenizer().with_chat_template("{{ a }}")
     templates = [{"name": "default", "template": "{{ a }}"}, {"name": "rag", "template": "{{ b }}"}]
     tok._with_facts(chat_template=templates).save(tmp_path / "new.gguf")
@@ -142,7 +142,7 @@ def test_the_name_of_the_old_file_is_preferred(tmp_path: Path) -> None:
 
 
 def refused(name: str) -> jeton.Tokenizer:
-    """A tokenizer with one feature that llama.cpp does not have."""
+    """A tokenizer with one feature that llama.cpp lacks."""
     tok = tokenizer()
     match name:
         case "pattern":
@@ -159,7 +159,7 @@ def refused(name: str) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("name", ["pattern", "normalizer", "added_tokens", "special_tokens", "model"])
-def test_refusals_are_named(name: str, tmp_path: Path) -> None:
+def test_unsupported_features_are_refused_by_name(name: str, tmp_path: Path) -> None:
     tok = refused(name)
     with pytest.raises(jeton.UnsupportedFeatureError, match=r"llama\.cpp does not support") as caught:
         tok.save(tmp_path / "new.gguf")
@@ -229,7 +229,7 @@ def test_more_rows_than_bytes(tmp_path: Path) -> None:
         load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)
 
 
-def test_types_of_the_old_file_that_are_no_array(tmp_path: Path) -> None:
+def test_token_types_that_are_not_an_array_are_refused(tmp_path: Path) -> None:
     tok, values = load(tmp_path, bpe()), bpe()
     values["tokenizer.ggml.tokens"] = [*values["tokenizer.ggml.tokens"], "extra"]
     old = old_file(tmp_path, values | {"tokenizer.ggml.token_type": 7}, 17)
@@ -237,7 +237,7 @@ def test_types_of_the_old_file_that_are_no_array(tmp_path: Path) -> None:
         tok.save(tmp_path / "new.gguf", like=old)
 
 
-def test_a_damaged_alignment(tmp_path: Path) -> None:
+def test_an_invalid_alignment_is_an_error(tmp_path: Path) -> None:
     old = old_file(tmp_path, bpe() | {"general.alignment": 24}, 16)
     with pytest.raises(jeton.FormatError, match="not a power of two"):
         load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)

@@ -1,4 +1,4 @@
-"""Folders saved by other versions of transformers: the configurations that those versions were seen to read alike.
+"""Folders saved by other versions of transformers, with configurations that those versions read with equal results.
 
 ``tools/transformers_folders.py --golden`` writes and verifies them.
 """
@@ -17,7 +17,7 @@ from ..material import TESTDATA
 FOLDERS = sorted(path.parent for path in (TESTDATA / "transformers").glob("*/*/expected.json"))
 
 
-def test_there_are_folders_of_both_versions() -> None:
+def test_folders_cover_both_versions() -> None:
     assert {path.parent.name[0] for path in FOLDERS} == {"4", "5"}
 
 
@@ -31,7 +31,7 @@ def num_entries(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name} {path.name}")
-def test_the_configuration_is_the_verified_one(folder: Path, tmp_path: Path) -> None:
+def test_the_saved_configuration_equals_the_expected_one(folder: Path, tmp_path: Path) -> None:
     tok = jeton.load(folder)
     tok.save(tmp_path / "new")
     saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))

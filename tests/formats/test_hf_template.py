@@ -1,4 +1,4 @@
-"""Templates: what HF's post-processors do, read and written, and applied by the core."""
+"""Templates: HF's post-processors, read, written and applied by the core."""
 
 from __future__ import annotations
 
@@ -153,11 +153,11 @@ def test_hf_gives_equal_columns(name: str, prefix: bool) -> None:
             assert mask == [bool(number) for number in expected.special_tokens_mask]
             assert places == expected.offsets, (text, other)
             assert type_ids == expected.type_ids
-            if name not in ("repeated", "one of a pair"):  # HF keeps one range a text, and guesses where it has none
+            if name not in ("repeated", "one of a pair"):  # HF keeps one range per text, and guesses if it has none
                 assert [None if source is None else source[0] for source in sources] == expected.sequence_ids
 
 
-def test_the_numbers_of_added_ids() -> None:
+def test_numbers_of_added_ids_equal_hf() -> None:
     for name, processor in PROCESSORS.items():
         tok, neutral = hf(processor, False), read_template(PROCESSORS[name])
         for is_pair in (False, True):
@@ -185,7 +185,7 @@ def test_names_are_made_unique() -> None:
         "a template with pairs, and one without",
     ),
 )
-def test_real_files(name: str, data: Path) -> None:
+def test_templates_of_published_files_round_trip(name: str, data: Path) -> None:
     path = data / "vocabs" / f"{name}.tokenizer.json"
     if not path.exists():
         pytest.skip(f"there is no {path}")
@@ -213,7 +213,7 @@ def test_real_files(name: str, data: Path) -> None:
         ({"type": "Shout"}, "Shout"),
     ],
 )
-def test_what_is_not_carried_is_named(processor: JSON, named: str) -> None:
+def test_unsupported_processors_are_named(processor: JSON, named: str) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match=named) as caught:
         read_template(processor)
     assert caught.value.feature
@@ -238,7 +238,7 @@ def test_what_is_not_carried_is_named(processor: JSON, named: str) -> None:
         ({**LLAMA3, "pair": [{}]}, "$.post_processor.pair[0]"),
     ],
 )
-def test_what_is_wrong_is_placed(processor: Any, place: str) -> None:
+def test_errors_have_the_json_path(processor: Any, place: str) -> None:
     with pytest.raises(jeton.FormatError) as caught:
         read_template(processor)
     assert caught.value.place == place
@@ -246,7 +246,7 @@ def test_what_is_wrong_is_placed(processor: Any, place: str) -> None:
 
 @pytest.mark.parametrize("trims", [True, False])
 def test_type_ids_of_overflowing_pairs(trims: bool) -> None:
-    """RobertaProcessing (CLIP's trims no offsets) sets those of overflowing pieces, too; equal templates do not."""
+    """RobertaProcessing also sets type ids of overflowing pieces; equal templates do not. (CLIP's trims no offsets.)"""
     roberta = {**(PROCESSORS["roberta"] or {}), "trim_offsets": trims}
     same = template("<s> $A </s>", "<s> $A </s> </s> $B </s>", [("<s>", 0), ("</s>", 1)])
     for processor in (roberta, same, sequence(byte_level(trim_offsets=trims), same), sequence(byte_level(), roberta)):

@@ -86,7 +86,7 @@ def test_a_missing_role_says_how_to_set_it() -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_facts_of_the_registry(name: str) -> None:
-    """They are the publisher's: `tools/named_table.py` says where they are published, and why some are left out."""
+    """Facts are those of the publisher; `tools/named_table.py` names their sources, and the reasons for omissions."""
     known, published = REGISTRY[name], PUBLISHED[name]
     assert known.roles == {role: token for role, token in published.roles.items() if role != "unk"}
     assert known.prefix == (published.prefix[0] if published.prefix else None)
@@ -98,16 +98,15 @@ def test_facts_of_the_registry(name: str) -> None:
 def test_eos_is_the_token_that_tiktoken_names() -> None:
     tiktoken = pytest.importorskip("tiktoken")
     ranks = {bytes([byte]): byte for byte in range(256)}
-    for name, published in PUBLISHED.items():
-        if "tiktoken" in published.source:
-            known = REGISTRY[name]
-            theirs = tiktoken.Encoding(
-                name, pat_str=".", mergeable_ranks=ranks, special_tokens=dict(known.special_tokens)
-            )
-            assert theirs.eot_token == known.special_tokens[known.roles["eos"]]
+    names = [name for name, published in PUBLISHED.items() if "tiktoken" in published.source]
+    assert names
+    for name in names:
+        known = REGISTRY[name]
+        theirs = tiktoken.Encoding(name, pat_str=".", mergeable_ranks=ranks, special_tokens=dict(known.special_tokens))
+        assert theirs.eot_token == known.special_tokens[known.roles["eos"]]
 
 
-def test_the_table_of_the_docs() -> None:
+def test_the_table_of_the_docs_has_the_registered_facts() -> None:
     page = (Path(__file__).parents[2] / "docs" / "roles.md").read_text(encoding="utf-8")
     assert "\n".join(rows()) in page
 

@@ -1,4 +1,4 @@
-"""Names: short forms, models and hub aliases load what they stand for; unknown ones suggest the nearest."""
+"""Names: short forms, models and hub aliases resolve to tokenizers; unknown ones suggest the nearest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .remote.conftest import Hub, Server, hub, server  # noqa: F401 (fixtures)
 TOK = jeton.train(["low lower lowest"] * 3, 262, pattern="gpt2", progress=False)
 
 
-def test_models_are_those_of_tiktoken() -> None:
+def test_model_names_equal_tiktokens() -> None:
     tiktoken = pytest.importorskip("tiktoken.model")
     for model, name in tiktoken.MODEL_TO_ENCODING.items():
         assert resolve(model) == name, model
@@ -38,7 +38,7 @@ def test_every_listed_name_resolves_to_its_tokenizer() -> None:
     assert {"default", *registry.REGISTRY} <= {*spelled}
 
 
-def test_names_are_facts() -> None:
+def test_names_are_listed_with_their_facts() -> None:
     by_name = {tok.name: tok for tok in jeton.names()}
     assert by_name["default"].is_local
     assert by_name["o200k_base"].aliases == ("o200k",)
@@ -85,14 +85,14 @@ def test_an_unknown_name_suggests_the_nearest(name: str, near: str) -> None:
         ("Meta-Llama-3-8B", ["llama3", "hf:meta-llama/Meta-Llama-3-8B-Instruct"]),
         ("kimi-k2-instruct", ["kimi_k2"]),
         ("mistral-7b", ["hf:mistralai/Mistral-7B-Instruct-v0.3", "hf:mistralai/Mistral-Small-3.2-24B-Instruct-2506"]),
-        # not of the family: another version, another word, a file
+        # not in the family: another version, another word, a file
         ("qwen3.5", []),
         ("philosophy", []),
         ("models/qwen3.json", []),
         ("a/b/c", []),
     ],
 )
-def test_a_family_of_models_suggests_what_its_publisher_has(name: str, suggested: list[str]) -> None:
+def test_the_name_of_a_model_family_suggests_its_repositories(name: str, suggested: list[str]) -> None:
     assert resolve(name) is None
     assert nearest(name) == suggested
     hint = f"Did you mean {', '.join(suggested)}? `jeton" if suggested else "has this name. `jeton"
@@ -115,7 +115,7 @@ def test_an_ambiguous_name_lists_all() -> None:
         jeton.load("llama")
 
 
-def test_a_name_like_no_other_suggests_nothing() -> None:
+def test_an_unrelated_name_has_no_suggestion() -> None:
     with pytest.raises(FileNotFoundError, match=r"no tokenizer has this name\. `jeton names` lists the names; a repos"):
         jeton.load("nowhere.json")
     with pytest.raises(FileNotFoundError, match=r"'', and no tokenizer has this name\. `jeton names`"):

@@ -1,4 +1,4 @@
-"""What is known of published rank files."""
+"""The registered facts of published rank files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jeton.definition import Pattern
 from jeton.formats.registry import REGISTRY, by_content
 
 
-def test_every_row_is_whole() -> None:
+def test_every_entry_has_all_facts() -> None:
     for name, known in REGISTRY.items():
         assert known.name == name
         assert known.url.startswith("https://")
@@ -19,7 +19,7 @@ def test_every_row_is_whole() -> None:
         assert first.url == known.url
 
 
-def test_families() -> None:
+def test_special_tokens_of_model_families() -> None:
     llama3, llama4 = REGISTRY["llama3"].special_tokens, REGISTRY["llama4"].special_tokens
     assert (llama3["<|begin_of_text|>"], llama3["<|eot_id|>"], llama3["<|reserved_special_token_250|>"]) == (
         128000,

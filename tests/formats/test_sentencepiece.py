@@ -68,7 +68,7 @@ def test_entries_are_the_pieces(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_ids_and_text_are_sentencepieces(name: str) -> None:
+def test_ids_and_text_equal_sentencepieces(name: str) -> None:
     data = model(name)
     tok, sp = sentencepiece.read(data, source=name), processor(data)
     for text in TEXTS:
@@ -78,7 +78,7 @@ def test_ids_and_text_are_sentencepieces(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_what_is_written_sentencepiece_loads(name: str, tmp_path: Path) -> None:
+def test_written_models_load_in_sentencepiece(name: str, tmp_path: Path) -> None:
     tok = sentencepiece.read(model(name), source=name)
     path = tmp_path / "out.model"
     sentencepiece.write(tok, path, ())
@@ -94,13 +94,13 @@ def test_what_is_written_sentencepiece_loads(name: str, tmp_path: Path) -> None:
     assert after.decode([after.unk_id()]) == before.decode([before.unk_id()])
 
 
-def test_model_types() -> None:
+def test_model_types_are_read() -> None:
     kinds = {"unigram": Unigram, "bpe": Pieces, "char": Chars, "word": Words}
     for name, kind in kinds.items():
         assert isinstance(sentencepiece.read(model(name), source=name).definition.model, kind)
 
 
-def test_what_a_model_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
+def test_unsupported_features_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         sentencepiece.write(tokenizer("byte gpt2"), tmp_path / "out.model", ())
     assert caught.value.feature == "model"
@@ -115,7 +115,7 @@ def test_what_a_model_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
         assert again.encode(text) == arranged.encode(text), "a layout without holes is a model again"
 
 
-def test_fairseqs_ids() -> None:
+def test_the_fairseq_layout_shifts_ids() -> None:
     plain = sentencepiece.read(model("unigram"), source="x")
     tok = sentencepiece.read(model("unigram"), source="x", layout="fairseq")
     assert [tok.id_to_token(id) for id in range(4)] == ["<s>", "<pad>", "</s>", "<unk>"]
@@ -127,7 +127,7 @@ def test_fairseqs_ids() -> None:
         assert tok.encode(text) == [3 if id == 0 else id + 1 for id in plain.encode(text)]
 
 
-def test_a_layout_of_ones_own() -> None:
+def test_a_custom_layout_is_applied() -> None:
     size = processor(model("unigram")).get_piece_size()
     tok = sentencepiece.read(
         model("unigram"),
@@ -165,7 +165,7 @@ def test_a_layout_that_does_not_fit_is_refused(wrong: Any) -> None:
     assert caught.value.option == "layout"
 
 
-def test_classes_choose_layouts() -> None:
+def test_tokenizer_classes_choose_layouts() -> None:
     assert layout.for_class({}) is None
     assert layout.for_class({"tokenizer_class": "T5Tokenizer"}) is None
     for name, languages in (("MBart", 25), ("MBart50", 52), ("Nllb", 202)):
@@ -189,7 +189,7 @@ def test_classes_choose_layouts() -> None:
         layout.for_class({"tokenizer_class": "MBartTokenizer", "src_lang": "xx_XX"})
 
 
-def test_camemberts_ids() -> None:
+def test_the_camembert_layout_shifts_ids() -> None:
     tok = sentencepiece.read(model("unigram"), source="x", layout="camembert")
     plain = processor(model("unigram"))
     assert tok.special_tokens["<s>"] == 5
@@ -200,10 +200,10 @@ def test_camemberts_ids() -> None:
 
 @pytest.mark.parametrize("name", ["word", "unigram", "bpe", "char"])
 @pytest.mark.parametrize("role", ["bos", "eos", "pad"])
-def test_a_role_whose_piece_is_none_stays_none(name: str, role: str, tmp_path: Path) -> None:
+def test_a_role_without_a_piece_stays_unset(name: str, role: str, tmp_path: Path) -> None:
     peer = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
     peer.ParseFromString(model(name))
-    if role == "pad":  # the default's name, as a control piece of another meaning
+    if role == "pad":  # a control piece with the default name of the role, and another meaning
         peer.pieces.add(piece="<pad>", score=0, type=3)
     setattr(peer.trainer_spec, f"{role}_piece", "<missing>")
     data = peer.SerializeToString()

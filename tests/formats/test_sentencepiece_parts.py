@@ -80,11 +80,11 @@ ALL = ["".join(chars) for size in range(1, 8) for chars in itertools.product("ab
     [
         (["a b", "ab c"], "abc", None),
         (["b c", "a b", "a bc"], "abc", None),
-        (["b c", "a b", "ab c"], "abc", "merges"),  # abc is a bc by scores, which no merge joins
+        (["b c", "a b", "ab c"], "abc", "merges"),  # by scores abc is a + bc, which no merge joins
         (["a a", "b a", "aa a"], "ab", None),
-        (["a b", "a bc", "b c", "ab c"], "abc", None),  # several splits of one token: the last of `abc` alone counts
-        (["ab c", "a b", "b a"], "abc", None),  # of a better rank than its left part
-        (["ab c", "b a", "a b", "ab a"], "abc", "merges"),  # the list does not form aba, the scores do
+        (["a b", "a bc", "b c", "ab c"], "abc", None),  # of several splits of `abc`, only the last counts
+        (["ab c", "a b", "b a"], "abc", None),  # a lower rank than that of its left part
+        (["ab c", "b a", "a b", "ab a"], "abc", "merges"),  # the merges do not form aba, the scores do
         (["a b", "ab c", "b c", "a bc", "c a"], "abc", None),
     ],
 )
@@ -100,7 +100,7 @@ def test_merges_become_scores_or_are_refused(merges: list[str], symbols: str, fe
 
 
 def random_merges(rng: random.Random) -> list[str]:
-    """Merges of tokens made before, in this order or shuffled, some tokens by several merges."""
+    """Merges of earlier tokens, in order or shuffled; some tokens have several merges."""
     tokens, merges = ["a", "b", "c"], []
     for _ in range(rng.randrange(2, 9)):
         left, right = rng.choice(tokens), rng.choice(tokens)
@@ -137,7 +137,7 @@ def test_random_merges_that_are_not_refused_give_equal_ids() -> None:
 
 @pytest.mark.parametrize("name", ["bpe bytes", "bpe bare", "bpe"])
 def test_merges_of_a_model_give_its_scores_again(name: str) -> None:
-    """Every split of a piece is a merge in the file, as in those of Hugging Face's converter."""
+    """Every split of a piece is a merge in the file, as in files of Hugging Face's converter."""
     theirs = processor(model(name))
     tok = sentencepiece.read(model(name), source=name)
     pieces = with_added_tokens(tok._core.vocabulary().converted_pieces("scores"), tok.added_tokens.items())
@@ -211,7 +211,7 @@ def test_components_of_equal_ids(stages: dict[str, Any]) -> None:
         assert theirs.decode(ids) == tok.decode(ids), text
 
 
-def test_user_defined_pieces() -> None:
+def test_added_tokens_become_user_defined_pieces() -> None:
     added = [UNK, {"id": 5, "content": "<x>"}, {"id": 6, "content": "ab"}, {"id": 7, "content": "<s>", "special": True}]
     data = file([], more=("<x>", "ab", "<s>"), added_tokens=added)
     tok, theirs = load(data), written(data)
@@ -234,7 +234,7 @@ def added(**flags: Any) -> dict[str, Any]:
         ("added_tokens", added(special=True, normalized=True)),
         ("vocabulary", {"added_tokens": [UNK, {"id": 2, "content": "a", "special": True}]}),
         ("merges", {"added_tokens": [UNK, {"id": 5, "content": "ab", "special": True}]}),
-        ("merges", {"more": ("bb",)}),  # SentencePiece merges whatever is a piece
+        ("merges", {"more": ("bb",)}),  # SentencePiece forms every piece
         ("vocabulary", {"more": ("xb",)}),
         ("decoder", {"options": {"byte_fallback": True}}),
         ("vocabulary", {"options": {"byte_fallback": True}, "decoder": decoder(fallback=True)}),
@@ -273,7 +273,7 @@ def test_refusals_name_the_feature(feature: str, changes: dict[str, Any]) -> Non
 
 
 def test_a_first_prefix_is_an_accepted_loss() -> None:
-    """Of texts without added tokens that do not begin with a space, the ids are equal."""
+    """Ids are equal for texts that have no added tokens and do not begin with a space."""
     stages = {"normalizer": None, "pre_tokenizer": metaspace("first", split=False), "decoder": metaspace("first")}
     data = file(["a b", f"{SPACE} ab"], **stages)
     assert refusal(data, [])[1].count("pretokenizer") == 1
@@ -282,7 +282,7 @@ def test_a_first_prefix_is_an_accepted_loss() -> None:
         assert theirs.encode(text) == tok.encode(text)
 
 
-def test_unigram() -> None:
+def test_unigram_components_are_written() -> None:
     """T5's components around the pieces of a trained model; without accepted losses all are named."""
     data = model("unigram")
     tok = sentencepiece.read(data, source="x")
@@ -307,7 +307,7 @@ def test_unigram() -> None:
     again = written(file, names)
     for text in TEXTS:
         assert again.encode(text) == theirs.encode(text), text
-    top["pre_tokenizer"] = metaspace()  # without the removal of other spaces
+    top["pre_tokenizer"] = metaspace()  # without the removal of repeated spaces
     assert "begins with a space" in refusal(json.dumps(top).encode(), names[:1])[1]
 
 
@@ -327,14 +327,14 @@ def test_user_defined_pieces_of_unigram_are_a_loss() -> None:
     assert written(file, [*names, "user_defined"]).encode("abcd") == [6, 7]
 
 
-def test_what_is_sentencepieces_own_is_not_converted() -> None:
+def test_components_native_to_sentencepiece_are_not_converted() -> None:
     tok = sentencepiece.read(model("bpe"), source="x")
     losses: dict[str, str] = {}
     assert converted(tok, losses).definition.normalizer == tok.definition.normalizer
     assert sentencepiece.render(tok, ())
 
 
-# file -> accepted losses that change no id of a text, and texts that are left out because of the others
+# file -> accepted losses that change no id, and texts left out because of the other losses
 PUBLISHED: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "vocabs/phi-3-mini.tokenizer.json": (["user_defined", "added_tokens"], ("</s>",)),
     "gguf/llama-spm.gguf.xz": ([], ()),
@@ -347,7 +347,7 @@ PUBLISHED: dict[str, tuple[list[str], tuple[str, ...]]] = {
 @pytest.mark.parametrize(
     "name", rest_is_slow(PUBLISHED, lambda name: "gemma" not in name, "a vocabulary of 262,144; others are quick")
 )
-def test_published_files(name: str, data: Path, tmp_path: Path) -> None:
+def test_published_files_convert_with_equal_ids(name: str, data: Path, tmp_path: Path) -> None:
     path = data / name
     if path.suffix == ".xz":
         path = tmp_path / path.stem

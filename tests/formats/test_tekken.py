@@ -55,7 +55,7 @@ def test_ranks_past_the_size_are_cut() -> None:
     assert tok.encode("abc") == [30 + 256, 30 + 99]
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_a_written_file_reads_as_an_equal_tokenizer(tmp_path: Path) -> None:
     tok = tekken.read(file(b"ab", b"abc", b"\xff\xfe"), source="x")
     path = tmp_path / "tekken.json"
     tekken.write(tok, path, ())
@@ -63,7 +63,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert tekken.read(path.read_bytes(), source="x") == tok
 
 
-def test_what_it_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
+def test_unsupported_features_are_refused_by_name(tmp_path: Path) -> None:
     whole = tekken.read(file(b"ab"), source="x")
     joined = replace(whole.definition, decoder=({"type": "Join", "separator": " "},))
     spaced = jeton.Tokenizer(joined, whole._core.vocabulary())

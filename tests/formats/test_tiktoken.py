@@ -46,14 +46,14 @@ def test_a_file_that_is_not_known_needs_a_pattern(path: Path) -> None:
 
 def test_a_pretoken_that_is_a_token_is_that_token(path: Path) -> None:
     tok = jeton.load(path, pattern="none")
-    assert tok.encode("xyz") == [259], "though no merges lead there"
+    assert tok.encode("xyz") == [259], "although no merges form it"
     assert tok.encode("xyzx") == [120, 121, 122, 120]
     explanation = tok.explain("xyz")
     assert explanation.pretokens[0].whole
-    assert tok.merges == ((97, 98, 256), (98, 99, 257), (256, 99, 258)), "it has none of its own"
+    assert tok.merges == ((97, 98, 256), (98, 99, 257), (256, 99, 258)), "the file itself has none"
 
 
-def test_no_loss_is_without_a_name(path: Path, tmp_path: Path) -> None:
+def test_every_loss_is_refused_by_name(path: Path, tmp_path: Path) -> None:
     tok = jeton.load(path, pattern="gpt2")
     spaced = replace(tok.definition, decoder=({"type": "Join", "separator": " "},))
     cases = {
@@ -70,7 +70,7 @@ def test_no_loss_is_without_a_name(path: Path, tmp_path: Path) -> None:
         many.save(tmp_path / "x.tiktoken", accept_loss=["pattern"])
 
 
-def test_there_and_back(path: Path, tmp_path: Path) -> None:
+def test_a_saved_rank_file_has_equal_bytes(path: Path, tmp_path: Path) -> None:
     tok = jeton.load(path, pattern="gpt2", special_tokens={"<|end|>": 300})
     out = tmp_path / "out.tiktoken"
     for accepted in ((), ("pattern",), ("special_tokens",)):
@@ -118,7 +118,7 @@ def test_line_ends_of_windows(path: Path, tmp_path: Path) -> None:
         (lambda data: data.split(b"\n", 1)[1], None),  # a byte has no rank
     ],
 )
-def test_broken_files(path: Path, change: object, place: str | None) -> None:
+def test_broken_files_are_errors_with_positions(path: Path, change: object, place: str | None) -> None:
     assert callable(change)
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(jeton.FormatError) as caught:
@@ -135,7 +135,7 @@ def test_special_tokens_on_top_of_ranks_are_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
-def test_known_by_content_whatever_the_name(data: Path, tmp_path: Path, name: str) -> None:
+def test_known_files_are_recognized_by_content(data: Path, tmp_path: Path, name: str) -> None:
     copy = tmp_path / "renamed.json"
     copy.symlink_to(data / "vocabs" / f"{name}.tiktoken")
     tok = jeton.load(copy)
@@ -149,7 +149,7 @@ def test_known_by_content_whatever_the_name(data: Path, tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("name", ["r50k_base", "llama3"])
-def test_other_real_files(data: Path, name: str) -> None:
+def test_published_rank_files_have_registered_special_tokens(data: Path, name: str) -> None:
     tok = jeton.load(data / "vocabs" / f"{name}.tiktoken")
     assert tok.special_tokens == REGISTRY[name].special_tokens
     assert tok.decode(tok.encode("The old man 今天")) == "The old man 今天"
@@ -190,7 +190,7 @@ def test_merges_that_are_no_ranks_are_refused_with_the_reason(
     assert not out.exists()
 
 
-def test_a_name_chooses_among_files_of_one_content(path: Path) -> None:
+def test_a_name_with_another_sha256_is_refused(path: Path) -> None:
     with pytest.raises(jeton.FormatError, match="sha256"):
         tiktoken.read(path.read_bytes(), source="x", pattern=None, special_tokens=None, name="p50k_edit")
 
@@ -203,7 +203,7 @@ def test_tokens_of_all_lengths_load_in_linear_time(tmp_path: Path, is_rising: bo
     path.write_bytes(rank_file(*tokens))
     begin = time.process_time()
     tok = jeton.load(path, pattern="none")
-    assert time.process_time() - begin < 5, "every split of every token took minutes"
+    assert time.process_time() - begin < 5, "trying every split of every token would take minutes"
     peer = pytest.importorskip("tiktoken").Encoding(
         "test",
         pat_str=r"[\s\S]+",
@@ -237,9 +237,7 @@ def test_random_ranks_give_the_ids_of_tiktoken(tmp_path: Path) -> None:
             assert tok.tokenize(text).ids == theirs.encode(text)
 
 
-def test_a_pattern_of_the_callers_takes_the_place_of_all_that_a_known_file_brings(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_given_pattern_replaces_the_facts_of_a_known_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = path.read_bytes()
     qwen = REGISTRY["qwen"]
     known = replace(qwen, sha256=hashlib.sha256(data).hexdigest(), special_tokens={"<|x|>": 300})
@@ -249,7 +247,7 @@ def test_a_pattern_of_the_callers_takes_the_place_of_all_that_a_known_file_bring
     assert jeton.load(path, special_tokens={}).encode(text) == [*"é".encode()]
     tok = jeton.load(path, "qwen2")
     assert (tok.encode(text), tok.definition.normalizer) == ([*text.encode()], ())
-    assert tok.special_tokens == {"<|x|>": 300}, "special tokens are another matter"
+    assert tok.special_tokens == {"<|x|>": 300}, "the special tokens stay"
     peer = pytest.importorskip("tiktoken").Encoding(
         "test",
         pat_str=_core.pattern_text("qwen2") or "",
@@ -260,7 +258,7 @@ def test_a_pattern_of_the_callers_takes_the_place_of_all_that_a_known_file_bring
 
 
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz"])
-def test_a_compressed_file_says_so(name: str, path: Path) -> None:
+def test_a_compressed_file_is_an_error_that_names_the_compression(name: str, path: Path) -> None:
     module = importlib.import_module({"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}[name])
     path.write_bytes(module.compress(path.read_bytes()))
     with pytest.raises(jeton.FormatError, match=rf"compressed \({name}\); decompress it"):

@@ -1,4 +1,4 @@
-"""`tokenizer.json`, our native file: it keeps everything, and says what HF cannot express."""
+"""`tokenizer.json`, Jeton's native format: it keeps all facts, and refuses by name what HF cannot express."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def same(one: jeton.Tokenizer, other: jeton.Tokenizer) -> None:
             assert one.encode(text, special=special) == other.encode(text, special=special)
 
 
-def test_everything_comes_back(kind: str, tmp_path: Path) -> None:
+def test_every_kind_of_tokenizer_round_trips(kind: str, tmp_path: Path) -> None:
     tok = tokenizer(kind)
     same(jeton.Tokenizer.from_bytes(tok.to_bytes()), tok)
     assert jeton.Tokenizer.from_bytes(tok.to_bytes()).to_bytes() == tok.to_bytes()
@@ -48,7 +48,7 @@ def test_everything_comes_back(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", LOSSLESS)
-def test_without_our_own_facts_it_is_the_same_tokenizer(kind: str) -> None:
+def test_a_file_without_jetons_facts_loads_as_an_equal_tokenizer(kind: str) -> None:
     tok = tokenizer(kind)
     file = json.loads(tok.to_bytes())
     del file["model"]["jeton"]
@@ -58,11 +58,11 @@ def test_without_our_own_facts_it_is_the_same_tokenizer(kind: str) -> None:
         assert back.encode(text, special="all") == tok.encode(text, special="all")
         assert back.decode(back.encode(text)) == text
     if kind in ("byte none", "byte gpt2", "byte cl100k", "byte o200k", "byte qwen2"):
-        assert back == tok, "the pattern is known again by its text"
+        assert back == tok, "the pattern is recognized by its regex"
 
 
 @pytest.mark.parametrize("kind", ["char none", "words suffix"])
-def test_characters_and_suffixes_without_our_own_facts(kind: str) -> None:
+def test_character_and_suffix_models_load_without_jetons_facts(kind: str) -> None:
     tok = tokenizer(kind)
     file = json.loads(tok.to_bytes())
     del file["model"]["jeton"]
@@ -82,7 +82,7 @@ def test_added_vocabulary_and_holes(tmp_path: Path) -> None:
     assert {token["content"]: token["special"] for token in file["added_tokens"]} == {
         "\n\n": True, "<|end|>": True, "tab": False, "今天": False,
     }  # fmt: skip
-    assert file["model"]["vocab"]["<|end|>"] == 310, "or HF would move it where there are holes"
+    assert file["model"]["vocab"]["<|end|>"] == 310, "otherwise HF would renumber it, because there are holes"
 
 
 def saved(tok: jeton.Tokenizer) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def saved(tok: jeton.Tokenizer) -> dict[str, Any]:
 
 
 def test_special_tokens_after_the_entries_stay_outside() -> None:
-    """Of a file; those of other tokenizers are listed. transformers counts what is listed as `vocab_size`."""
+    """Special tokens outside of a file's vocabulary stay outside: its size is `vocab_size` in transformers."""
     tok = jeton.train(["the old keeper"], 260, special_tokens=["<a>", "<b>", "<c>"], progress=False)
     file = saved(tok)
     listed = file["model"]["vocab"]
@@ -115,7 +115,7 @@ def test_special_tokens_after_the_entries_stay_outside() -> None:
 
 
 def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
-    """The unknown token, and entries that merges make, are listed wherever a file ended its entries."""
+    """The unknown token and results of merges are entries, wherever the entries of the original file ended."""
     tok = jeton.train(["the older keeper"], 25, level="char", unk_token="<unk>", pattern="none", progress=False)
     *_, (_, _, last) = tok.merges
     tok = tok.add_tokens([tok.vocab[last].decode(), "<x>"])._with_facts(hf_vocab_size=3)
@@ -131,7 +131,7 @@ def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
 
 @pytest.mark.parametrize("special", ["a", "Ġ", "ab"])
 def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> None:
-    """In HF's file one string has one id, so the loss must be accepted; Jeton's own bytes hold both."""
+    """In HF's format a string has one id, so the loss must be accepted; Jeton's own bytes keep both."""
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={special: 310})
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         tok.save(tmp_path / "a.json")
@@ -146,14 +146,14 @@ def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("special", ["今", " ", "\n", "b a"])
 def test_a_special_token_with_the_bytes_of_entries(special: str) -> None:
-    """The byte alphabet spells entries otherwise, so these do not clash."""
+    """The byte alphabet spells entries differently, so the two do not clash."""
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={special: 310})
     same(jeton.Tokenizer.from_bytes(tok.to_bytes()), tok)
 
 
 @pytest.mark.parametrize("style", ["symbol", "suffix"])
-def test_letters_that_spell_the_mark(style: Any) -> None:
-    """The letters < / w > merged to one token spell the mark that ends words; the file must not confuse the two."""
+def test_letters_that_spell_the_end_of_word_mark_survive_a_file(style: Any) -> None:
+    """The letters < / w > merged to one token spell the end-of-word mark; the file keeps the two apart."""
     counts = {"a</w>b": 9, "b</w>": 5, "ab": 3}
     tok = jeton.train(counts, 15, end_of_word="</w>", end_of_word_style=style, progress=False)
     back = jeton.Tokenizer.from_bytes(tok.to_bytes())
@@ -166,20 +166,20 @@ def test_letters_that_spell_the_mark(style: Any) -> None:
 
 
 def test_blank_lines_before_the_json(tmp_path: Path, tok: jeton.Tokenizer) -> None:
-    """A line end, a brace and a line end could begin a SentencePiece model too."""
+    """A line end, a brace and a line end could also begin a SentencePiece model."""
     for blank in (b"\n", b"\r\n", b" \n\n"):
         (tmp_path / "x").write_bytes(blank + b"{\n" + tok.to_bytes()[1:])
         assert jeton.load(tmp_path / "x") == tok
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
-def test_a_file_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jeton.formats.MAX_FILE_BYTES", 1 << 16)
     with pytest.raises(jeton.FormatError, match="limit 65536"):
         jeton.load("/dev/zero")
 
 
-def test_it_is_not_known_by_its_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_the_format_is_detected_by_content(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     path = tmp_path / "tokenizer.tiktoken"
     tok.save(path, format="tokenizer.json")
     assert jeton.load(path) == tok
@@ -188,13 +188,13 @@ def test_it_is_not_known_by_its_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> 
 
 
 @pytest.mark.parametrize(("name", "format"), [("a.bin", None), ("a.nope", None), ("a.json", "nope")])
-def test_a_format_that_is_none(tmp_path: Path, tok: jeton.Tokenizer, name: str, format: str | None) -> None:
+def test_an_unknown_format_is_refused(tmp_path: Path, tok: jeton.Tokenizer, name: str, format: str | None) -> None:
     with pytest.raises(jeton.JetonError, match=r"suffix|formats"):
         tok.save(tmp_path / name, format=format)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_wrong_calls(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_wrong_options_are_refused(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     path = tmp_path / "t.json"
     tok.save(path)
     wrong: list[dict[str, Any]] = [{"pattern": "gpt2"}, {"special_tokens": {}}, {"layout": "fairseq"}]
@@ -225,7 +225,7 @@ def test_a_pattern_that_oniguruma_cannot_say_is_refused(tmp_path: Path) -> None:
 
 
 def edited(**changes: Any) -> bytes:
-    """The file of a small tokenizer without our own facts, with other parts: ``model__dropout=0.1``."""
+    """The file of a small tokenizer without Jeton's facts, and with changed components: ``model__dropout=0.1``."""
     file = json.loads(tokenizer("byte gpt2").to_bytes())
     del file["model"]["jeton"]
     for path, value in changes.items():
@@ -285,7 +285,7 @@ def test_an_unsupported_feature_is_named(changes: dict[str, Any], feature: str, 
     ],
     ids=str,
 )
-def test_a_part_that_is_not_what_its_type_needs(changes: dict[str, Any], place: str) -> None:
+def test_a_component_with_wrong_fields_is_named_by_its_path(changes: dict[str, Any], place: str) -> None:
     with pytest.raises(jeton.FormatError) as caught:
         jeton.Tokenizer.from_bytes(edited(**changes))
     assert (caught.value.place or "").startswith(place)
@@ -328,7 +328,7 @@ TEMPLATE = {
     ids=str,
 )
 def test_a_file_of_hf_gives_its_ids(changes: dict[str, Any], tmp_path: Path) -> None:
-    """Whatever the parts: ids, offsets and decoded text of `tokenizers`, also after saving and loading again."""
+    """Every combination gives the ids, offsets and text of `tokenizers`, also after saving and loading."""
     file = edited(**changes)
     peer = Peer.from_str(file.decode())
     tok = jeton.Tokenizer.from_bytes(file)
@@ -388,7 +388,7 @@ def test_a_hostile_real_file(data: Path) -> None:
 
 @pytest.mark.alone
 def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
-    """The budget is 120 ms of the processor for o200k; machines that run tests are slow at times, so ten times that."""
+    """The budget is 120 ms of processor time for o200k; the limit is ten times that, as test machines may be slow."""
     tok = jeton.load(data / "vocabs" / "o200k_base.tiktoken")
     tok.save(tmp_path / "t.json")
     for path in (data / "vocabs" / "o200k_base.tiktoken", tmp_path / "t.json"):
@@ -398,7 +398,7 @@ def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
 
 
 def _byte_level_file(**changes: Any) -> dict[str, Any]:
-    """A byte-level file like Cohere's: entries that no byte spells, and keys of other parts in its parts."""
+    """A byte-level file like Cohere's: entries outside of the byte alphabet, and keys of other components."""
     letters = sorted(_core.spell_bytes(bytes([byte])) for byte in range(256))
     vocab = {"<PAD>": 0, **{letter: id for id, letter in enumerate(letters, start=1)}}
     merges = [["t", "h"], ["th", "e"], ["\u0120", "the"], ["\u203c", "a"], ["e", "\u203c"], ["\u203c", "\u0120"]]
@@ -442,7 +442,7 @@ SEQUENCE = {
 
 
 @pytest.mark.parametrize("changes", [{}, {"decoder": None}, {"decoder": SEQUENCE}], ids=["bytes", "joined", "parts"])
-def test_an_entry_that_no_byte_spells_keeps_no_file_from_loading(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_entries_outside_of_the_byte_alphabet_load(changes: dict[str, Any], tmp_path: Path) -> None:
     spelled = json.dumps(_byte_level_file(**changes))
     theirs = Peer.from_str(spelled)
     tok = jeton.Tokenizer.from_bytes(spelled.encode())

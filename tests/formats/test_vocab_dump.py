@@ -1,4 +1,4 @@
-"""The vocabulary as text for people."""
+"""The vocabulary as readable text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jeton.formats.vocab_dump import lines
 from tests.material import byte_tokenizer, tokenizer
 
 
-def test_a_small_one_by_hand() -> None:
+def test_lines_of_a_small_vocabulary() -> None:
     tok = jeton.Tokenizer.from_merges(
         {9: b"\t", 97: b"a", 255: b"\xff", 300: b"aa"}, [(97, 97, 300)], special_tokens={"<|end|>": 400}
     ).add_tokens(["小"], special=False)
@@ -27,7 +27,7 @@ def test_a_small_one_by_hand() -> None:
     ]
 
 
-def test_every_entry_and_merge_is_there(kind: str, tmp_path: Path) -> None:
+def test_every_entry_and_merge_has_a_line(kind: str, tmp_path: Path) -> None:
     tok = tokenizer(kind)
     path = tmp_path / "tokens.vocab"
     tok.save(path)
@@ -47,7 +47,7 @@ def test_every_entry_and_merge_is_there(kind: str, tmp_path: Path) -> None:
     assert merges == sorted(tok.merges, key=lambda merge: merge[2])
 
 
-def test_other_names_for_it_and_that_it_is_not_read(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_dump_is_written_under_several_names_and_not_read(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     for name, format in (("a.vocab", None), ("a.VOCAB", None), ("a.tsv", "vocab"), ("a.txt", "vocab")):
         tok.save(tmp_path / name, format=format)
         assert (tmp_path / name).read_text("utf-8").splitlines() == list(lines(tok))

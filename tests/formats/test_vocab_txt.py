@@ -14,7 +14,7 @@ from tests.material import tokenizer
 VOCAB = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nold\n##er\n,\ncafe\n"
 
 
-def test_lines_are_ids() -> None:
+def test_line_numbers_are_ids() -> None:
     assert detection.is_vocab_txt(VOCAB)
     tok = vocab_txt.read(VOCAB.replace(b"\n", b"\r\n") + b"\n", source="x")
     assert tok.vocab_size == 10
@@ -39,7 +39,9 @@ def test_lines_are_ids() -> None:
         (b"The\n", {}, False),
     ],
 )
-def test_what_decides_lowercasing(more: bytes, config: dict[str, object] | None, lowercase: bool) -> None:
+def test_lowercasing_follows_the_config_or_the_entries(
+    more: bytes, config: dict[str, object] | None, lowercase: bool
+) -> None:
     tok = vocab_txt.read(VOCAB + more, source="x", config=config)
     assert tok.definition.normalizer[0]["lowercase"] is lowercase
     assert (tok.encode("THE") == [5]) is lowercase
@@ -50,21 +52,21 @@ CASED = VOCAB + b"The\n##ER\n"
 
 @pytest.mark.parametrize("config", [None, {}, {"tokenizer_class": "BertTokenizer"}, {"model_max_length": 512}])
 def test_a_folder_lowercases_by_default(config: dict[str, object] | None, tmp_path: Path) -> None:
-    """As transformers does, whatever the entries are; a lone file decides by its entries."""
+    """As in transformers, for all entries; for a file alone, its entries decide."""
     (tmp_path / "vocab.txt").write_bytes(CASED)
     if config is not None:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     tok = jeton.load(tmp_path)
     assert [tok.id_to_token(id) for id in tok.encode("The OLDer")] == ["the", "old", "##er"]
     lone = jeton.load(tmp_path / "vocab.txt")
-    assert (lone == tok) is bool(config), "a configuration beside the file counts"
+    assert (lone == tok) is bool(config), "a configuration beside the file is used"
     transformers = pytest.importorskip("transformers")
     theirs = transformers.BertTokenizer.from_pretrained(tmp_path)
     for text in ("The OLDer caf\u00e9", "THE, the", "\u0130"):
         assert tok.encode(text, add_special_tokens=True) == theirs(text)["input_ids"]
 
 
-def test_options_beside_the_file() -> None:
+def test_options_are_read_from_the_config() -> None:
     config = {"strip_accents": False, "tokenize_chinese_chars": False, "unk_token": {"content": "[UNK]"}}
     tok = vocab_txt.read(VOCAB, source="x", config=config)
     assert tok.encode("caf\u00e9") == [1]
@@ -78,13 +80,13 @@ def test_options_beside_the_file() -> None:
 
 
 @pytest.mark.parametrize("name", ["MPNetTokenizer", "BertJapaneseTokenizer", "FunnelTokenizerFast", "MyOwnTokenizer"])
-def test_a_class_with_a_rule_of_its_own_is_refused(name: str) -> None:
+def test_a_class_with_special_behavior_is_refused(name: str) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match=name.removesuffix("Fast")) as caught:
         vocab_txt.read(VOCAB, source="x", config={"tokenizer_class": name})
     assert caught.value.feature == "tokenizer_class"
 
 
-def test_added_tokens() -> None:
+def test_added_tokens_are_read_from_the_config() -> None:
     new = {"content": "[new]", "special": True, "lstrip": False}
     tok = vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {"0": {"content": "[PAD]"}, "12": new}})
     assert tok.encode("the [new] old", special="all") == [5, 12, 6]
@@ -93,7 +95,7 @@ def test_added_tokens() -> None:
             vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {id: new}})
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_a_vocabulary_round_trips_or_its_loss_is_refused(tmp_path: Path) -> None:
     tok = vocab_txt.read(VOCAB, source="x")
     path = tmp_path / "vocab.txt"
     vocab_txt.write(tok, path, ())

@@ -1,4 +1,4 @@
-"""`accelerate`: in place, with every change noticed, and with the original where a result is not known to be equal."""
+"""`accelerate`: in place, with every change applied, and falling back to the original where equality is unproved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jeton.integrations.transformers.state import check
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
 pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 TEXTS = ["the lower world", "  two <mask> 12", "", "na\u00efve </s>\n"]
 
@@ -33,7 +33,7 @@ def calls(tok: Any) -> list[Any]:
     return [*found, tok.decode([5, 6, 300, 301]), tok.tokenize(TEXTS[0])]
 
 
-def test_in_place(original: Any) -> None:
+def test_accelerate_changes_the_tokenizer_in_place(original: Any) -> None:
     tok = copy.deepcopy(original)
     kind = type(tok)
     fast = accelerate(tok)
@@ -68,7 +68,7 @@ def test_classes_are_importable_by_name(fast: Any) -> None:
             getattr(classes, name)
 
 
-def test_a_class_of_its_own_keeps_what_it_overrides(original: Any) -> None:
+def test_a_subclass_keeps_its_overrides(original: Any) -> None:
     class Shouting(type(original)):  # type: ignore[misc]
         def _decode(self, *args: Any, **options: Any) -> str:
             return super()._decode(*args, **options).upper()
@@ -83,7 +83,7 @@ def test_a_class_of_its_own_keeps_what_it_overrides(original: Any) -> None:
 
 
 def _model(tok: Any) -> None:
-    """Another model of the same size, in which two entries changed their ids."""
+    """A model of the same size, with the ids of two entries swapped."""
     file = json.loads(tok.backend_tokenizer.to_str())
     vocab = file["model"]["vocab"]
     vocab["t"], vocab["h"] = vocab["h"], vocab["t"]
@@ -125,18 +125,18 @@ def _other_state() -> bytes:
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_is_noticed(original: Any, fast: Any, change: Callable[[Any], Any]) -> None:
+def test_a_change_of_the_backend_takes_effect(original: Any, fast: Any, change: Callable[[Any], Any]) -> None:
     before = fast("the lower world"), original("the lower world")
     assert before[0] == before[1]
     for tok in (original, fast):
         change(tok)
     found = [
-        # Other words than before: training in place leaves the library's cache as it is.
+        # New words, because training in place does not clear the library's cache.
         [tok("lowest worth them"), tok.decode([0, 1, 2]), tok.tokenize("they")]
         for tok in (original, fast)
     ]
     assert found[0] == found[1]
-    # Encodings of an earlier result are those of its time.
+    # Encodings of an earlier result do not change.
     assert before[1].tokens() == before[0].tokens()
     assert before[1].word_ids() == before[0].word_ids()
 
@@ -170,8 +170,8 @@ def test_a_stage_that_is_a_python_object(original: Any, fast: Any) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_normalized_added_tokens(original: Any, fast: Any, is_first: bool) -> None:
-    # Some versions match them in the form that the normalizer gave them when they were added.
+def test_normalized_added_tokens_give_equal_ids(original: Any, fast: Any, is_first: bool) -> None:
+    # Some versions match them in the form that the normalizer produced when they were added.
     lower = tokenizers.normalizers.Lowercase()
     for tok in (original, fast):
         tok._tokenizer.normalizer = lower if is_first else None
@@ -204,13 +204,13 @@ def test_fallbacks_are_logged_once(fast: Any, caplog: pytest.LogCaptureFixture) 
         for _ in range(3):
             fast(Odd("the"))
     lines = [line for line in caplog.messages if "a text that is no str" in line]
-    assert len(lines) <= 1  # another test may have been first
+    assert len(lines) <= 1  # another test may have logged it already
     assert sum(stats(fast).fallbacks.values()) == 3
     assert "3 on the original: encode: a text that is no str" in repr(stats(fast))
     assert stats(fast).to_json()["share"] == 0
 
 
-def test_unsupported_tokenizers(original: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_unsupported_tokenizers_are_refused_or_unchanged(original: Any, caplog: pytest.LogCaptureFixture) -> None:
     original._tokenizer.model.dropout = 0.5
     kind = type(original)
     with pytest.raises(jeton.UnsupportedFeatureError, match="dropout") as raised:
@@ -224,7 +224,7 @@ def test_unsupported_tokenizers(original: Any, caplog: pytest.LogCaptureFixture)
         accelerate("gpt2")
 
 
-def test_what_becomes_unsupported_later(original: Any, fast: Any) -> None:
+def test_a_feature_that_becomes_unsupported_falls_back(original: Any, fast: Any) -> None:
     model = fast._tokenizer.model
     model.dropout = 0.5
     assert fast("the lower")["input_ids"]
@@ -234,7 +234,7 @@ def test_what_becomes_unsupported_later(original: Any, fast: Any) -> None:
     assert stats(fast).on_jeton == 1
 
 
-def test_results(original: Any, fast: Any) -> None:
+def test_results_equal_the_originals(original: Any, fast: Any) -> None:
     theirs, ours = original(TEXTS), fast(TEXTS)
     assert type(ours) is type(theirs)
     assert isinstance(ours.encodings, list)
@@ -273,7 +273,7 @@ def test_word_ids_need_no_encodings(small: dict[str, Any], arguments: tuple[Any,
         assert [found.word_ids(row) for row in rows] == [expected.word_ids(row) for row in rows]
 
 
-def test_classmethods(fast: Any, original: Any, tmp_path: Any) -> None:
+def test_classmethods_and_saving_equal_the_originals(fast: Any, original: Any, tmp_path: Any) -> None:
     original.save_pretrained(tmp_path / "a")
     fast.save_pretrained(tmp_path / "b")
     for path in (tmp_path / "a").iterdir():
@@ -286,7 +286,7 @@ def test_classmethods(fast: Any, original: Any, tmp_path: Any) -> None:
     assert trained("other words")["input_ids"]
 
 
-def test_threads(original: Any, fast: Any) -> None:
+def test_threads_give_equal_ids(original: Any, fast: Any) -> None:
     expected = original(TEXTS * 20, padding=True)["input_ids"]
     found: list[Any] = []
 
@@ -315,7 +315,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 def test_options_that_other_threads_set_change_no_result(
     original: Any, fast: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread may set its options at any moment, here after the call's own and before they are used."""
+    """Another thread may set options at any moment; here, between setting and using the options of a call."""
     expected = [dict(original(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
     found = [dict(fast(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
     assert found == expected
@@ -367,14 +367,16 @@ def _ids(tok: Any, texts: list[str]) -> Any:
 @pytest.mark.parametrize(
     "method", ["fork", pytest.param("spawn", marks=pytest.mark.slow(reason="pickling, and the fork"))]
 )
-def test_processes(original: Any, fast: Any, method: Any) -> None:
+def test_accelerated_tokenizers_work_in_other_processes(original: Any, fast: Any, method: Any) -> None:
     expected = original(TEXTS, padding=True)["input_ids"]
     assert fast(TEXTS, padding=True)["input_ids"] == expected
     with get_context(method).Pool(2) as pool:
         assert pool.starmap(_ids, [(fast, TEXTS)] * 2) == [(expected, True)] * 2
 
 
-def test_datasets(original: Any, fast: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_for_datasets_are_stable(
+    original: Any, fast: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is a test dependency")
     from datasets.fingerprint import Hasher
 
@@ -392,7 +394,7 @@ def test_datasets(original: Any, fast: Any, tmp_path: Any, monkeypatch: pytest.M
     assert len(prints) == 1
 
 
-def test_without_transformers() -> None:
+def test_missing_transformers_names_the_version() -> None:
     code = (
         "import sys; sys.modules['transformers'] = None\n"
         "import jeton, jeton.integrations.transformers\n"

@@ -47,7 +47,7 @@ def test_each_type_of_text(tok: jeton.Tokenizer, kind: pa.DataType) -> None:
         found["input_ids"].validate(full=True)
 
 
-def test_parts_of_arrays(tok: jeton.Tokenizer) -> None:
+def test_slices_of_arrays_are_encoded(tok: jeton.Tokenizer) -> None:
     """Offsets of a slice do not begin at 0."""
     column = pa.array(["left out", *TEXTS, None, "left out"])
     batch = pa.record_batch({"text": column}).slice(1, len(TEXTS) + 1)
@@ -70,7 +70,7 @@ def test_tables_have_chunks_of_limited_size(tok: jeton.Tokenizer, size: int, mon
 
 
 def test_a_pickled_partial_maps_batches(tok: jeton.Tokenizer) -> None:
-    """As Ray Data's `map_batches` and PySpark's `mapInArrow` call it, in another process."""
+    """Ray Data's `map_batches` and PySpark's `mapInArrow` call it so, in another process."""
     mapped = partial(jeton.encode_arrow, tok=tok, column="body", prepend_bos="<|endoftext|>")
     encode = pickle.loads(pickle.dumps(mapped))
     batches = [pa.record_batch({"body": texts}) for texts in (TEXTS, ["one"])]
@@ -81,7 +81,7 @@ def test_a_pickled_partial_maps_batches(tok: jeton.Tokenizer) -> None:
         assert ids["input_ids"].to_pylist() == [[bos, *own] for own in plain if own is not None]
 
 
-def test_64_bit_offsets(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_lists_have_64_bit_offsets(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pa.record_batch({"text": [*TEXTS, None]})
     found = jeton.encode_arrow(batch, tok, large_list=True, output="ids")
     assert found.schema.field("ids").type == pa.large_list(pa.int32())
@@ -105,7 +105,7 @@ def test_invalid_text_names_the_row(tok: jeton.Tokenizer) -> None:
         jeton.encode_arrow(pa.table({"text": ["b", "ab"]}), letters)
 
 
-def test_what_is_refused(tok: jeton.Tokenizer) -> None:
+def test_wrong_arguments_are_refused(tok: jeton.Tokenizer) -> None:
     batch = pa.record_batch({"text": ["a"], "id": [1]})
     for options, error, words in [
         ({"column": "txt"}, FormatError, "no column 'txt'"),
@@ -122,7 +122,7 @@ def test_what_is_refused(tok: jeton.Tokenizer) -> None:
 
 
 def shared_offsets(data: bytes, kind: pa.DataType) -> tuple[pa.Array, Any]:
-    """Three strings, and their offsets, to be damaged later: pyarrow checks some of them where it makes a batch."""
+    """Three strings, and their offsets to be damaged later, because pyarrow checks some offsets in new batches."""
     offsets = np.array([0, 1, 2, 3], np.int32 if kind in (pa.string(), pa.binary()) else np.int64)
     return pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(offsets), pa.py_buffer(data)]), offsets
 
@@ -181,7 +181,7 @@ class TestDatasets:
         pq.write_table(pa.table({"text": TEXTS * 3, "id": range(15)}), tmp_path / "rows.parquet")
         return datasets.Dataset.from_parquet(str(tmp_path / "rows.parquet"), cache_dir=str(tmp_path / "cache"))
 
-    def test_ids(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
+    def test_datasets_are_mapped_to_ids(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
         found = jeton.map_dataset(rows, tok, keep=["id"], batch_rows=4)
         assert found.column_names == ["id", "input_ids"]
         assert found.features["input_ids"] == datasets.List(datasets.Value("int32"))
@@ -191,7 +191,9 @@ class TestDatasets:
         assert chosen["input_ids"][:] == expected(tok, [TEXTS[3], TEXTS[0]])
         assert chosen.features["input_ids"] == datasets.LargeList(datasets.Value("int32"))
 
-    def test_the_same_call_is_cached(self, rows: Any, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_repeated_call_is_read_from_the_cache(
+        self, rows: Any, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         first = jeton.map_dataset(rows, tok, append_eos=True)
         assert first.cache_files
         again = jeton.Tokenizer.from_bytes(tok.to_bytes())
@@ -209,7 +211,7 @@ class TestDatasets:
         ]
         assert len({first._fingerprint, *(other._fingerprint for other in others)}) == 5
 
-    def test_streams_and_dictionaries(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
+    def test_streams_and_dictionaries_are_mapped(self, datasets: Any, rows: Any, tok: jeton.Tokenizer) -> None:
         stream = jeton.map_dataset(rows.to_iterable_dataset(), tok, keep=["id"], batch_rows=4)
         assert [row["input_ids"] for row in stream] == expected(tok, TEXTS * 3)
         assert [row["id"] for row in stream] == list(range(15))
@@ -217,7 +219,7 @@ class TestDatasets:
         assert isinstance(both, datasets.DatasetDict)
         assert both["test"]["input_ids"][:] == expected(tok, TEXTS[:1])
 
-    def test_what_is_refused(self, rows: Any, tok: jeton.Tokenizer) -> None:
+    def test_wrong_arguments_are_refused(self, rows: Any, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match="is not a Dataset, an IterableDataset"):
             jeton.map_dataset([{"text": "a"}], tok)
         with pytest.raises(ConfigError, match="keep='number' is not a column"):

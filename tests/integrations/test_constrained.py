@@ -1,4 +1,4 @@
-"""Constrained decoding: masks from Jeton's vocabularies are those from the libraries' own readers."""
+"""Constrained decoding: masks from Jeton's vocabularies equal those from the libraries' own readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = 30
 
 
 def loaded(data: Path, name: str) -> tuple[str, jeton.Tokenizer, int]:
-    """Path, tokenizer, and id of the end."""
+    """Path, tokenizer, and id of its end token."""
     path = data / "vocabs" / f"{name}.tokenizer.json"
     tok = jeton.load(path)
     return str(path), tok, next(id for text, id in tok.special_tokens.items() if text in ("</s>", "<|endoftext|>"))
@@ -108,7 +108,7 @@ class TestLlguidance:
 
 class TestOutlines:
     @pytest.mark.parametrize("name", rest_is_slow(NAMES[:3], lambda name: name == "phi-3-mini", "other vocabularies"))
-    def test_indices_are_those_of_the_file_read_by_its_own_rules(self, data: Path, name: str) -> None:
+    def test_indices_equal_those_of_the_saved_file(self, data: Path, name: str) -> None:
         core = pytest.importorskip("outlines_core", reason="needs outlines-core")
         path, tok, eos = loaded(data, name)
         theirs = core.Vocabulary(eos, by_bytes(path, eos))
@@ -117,7 +117,7 @@ class TestOutlines:
         for regex in (REGEX, r'\{"n": -?\d+(\.\d+)?\}', "(yes|no|今天)[!?]*"):
             assert core.Index(regex, ours).get_transitions() == core.Index(regex, theirs).get_transitions()
 
-    def test_there_is_one_end(self) -> None:
+    def test_several_end_tokens_are_refused(self) -> None:
         pytest.importorskip("outlines_core", reason="needs outlines-core")
         tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
         with pytest.raises(jeton.ConfigError, match="eos= is one id"):
@@ -154,7 +154,7 @@ def by_bytes(path: str, eos: int) -> dict[bytes, list[int]]:
     return found
 
 
-def test_xgrammar_permits_what_the_grammar_does() -> None:
+def test_xgrammar_masks_follow_the_grammar() -> None:
     xgrammar = pytest.importorskip("xgrammar", reason="needs xgrammar, which needs PyTorch")
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], special_tokens={"<|end|>": 256})
     info = tokenizer_info(tok, size=320, eos=256)

@@ -1,4 +1,4 @@
-"""Tokenizers of Jeton and of transformers made of each other, `parity`, and `JetonTokenizer`."""
+"""Conversion between tokenizers of Jeton and of transformers, `parity`, and `JetonTokenizer`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.material import TRICKY, tokenizer
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
 transformers = pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 TEXTS = ["the lower world", "  two <mask> 12", "", "na\u00efve </s>\n", *TRICKY[:6]]
 
@@ -39,7 +39,7 @@ def test_load_from_memory_equals_the_folder(small: dict[str, Any], name: str, tm
     assert jeton.load(accelerate(tok)) == expected
 
 
-def test_load_a_backend(original: Any) -> None:
+def test_load_accepts_a_backend(original: Any) -> None:
     found = jeton.load(original._tokenizer)
     assert found.encode("the lower", special="all", add_special_tokens=True) == original("the lower")["input_ids"]
     with pytest.raises(jeton.ConfigError, match="pattern"):
@@ -56,7 +56,7 @@ def test_load_an_unsupported_tokenizer(original: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["byte cl100k", "char none", "words suffix"])
-def test_to_transformers(kind: str) -> None:
+def test_to_transformers_gives_equal_ids(kind: str) -> None:
     tok = tokenizer(kind).with_roles(eos="<|endoftext|>").with_chat_template("{{ messages }}")
     fast = to_transformers(tok)
     assert fast.eos_token == "<|endoftext|>"
@@ -84,7 +84,7 @@ def test_a_loss_needs_a_permission() -> None:
 # ── parity ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_parity(original: Any, tmp_path: Path) -> None:
+def test_parity_of_equal_tokenizers(original: Any, tmp_path: Path) -> None:
     report = parity(original, TEXTS)
     assert report.is_equal
     assert report.num_texts == len(TEXTS)
@@ -94,7 +94,7 @@ def test_parity(original: Any, tmp_path: Path) -> None:
     assert parity(accelerate(original), tmp_path / "a.txt").is_equal
 
 
-def test_parity_names_differences(original: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parity_shows_differences(original: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from jeton.compat.hf_backend import Engine
 
     decode = Engine.decode_batch
@@ -145,7 +145,7 @@ def test_calls_need_no_backend(original: Any, folder: Path) -> None:
     assert is_deferred(tok)
 
 
-def test_the_backend_takes_over(original: Any, folder: Path) -> None:
+def test_access_to_the_backend_keeps_settings(original: Any, folder: Path) -> None:
     tok = JetonTokenizer.from_pretrained(folder)
     for each in (tok, original):
         each(TEXTS, padding=True, truncation=True)
@@ -164,7 +164,7 @@ def test_the_backend_takes_over(original: Any, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda tok: pickle.loads(pickle.dumps(tok))])
-def test_copies(original: Any, folder: Path, again: Any) -> None:
+def test_copies_stay_deferred_and_equal(original: Any, folder: Path, again: Any) -> None:
     tok = JetonTokenizer.from_pretrained(folder)
     assert is_deferred(again(tok))
     assert again(tok)(TEXTS) == original(TEXTS)
@@ -173,7 +173,7 @@ def test_copies(original: Any, folder: Path, again: Any) -> None:
     assert again(tok)(TEXTS) == original(TEXTS)
 
 
-def test_register_and_save(original: Any, folder: Path, tmp_path: Path) -> None:
+def test_registered_classes_load_and_save(original: Any, folder: Path, tmp_path: Path) -> None:
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     config = json.loads((folder / "tokenizer_config.json").read_text())
@@ -193,7 +193,7 @@ def test_register_and_save(original: Any, folder: Path, tmp_path: Path) -> None:
     assert plain(TEXTS) == original(TEXTS)
 
 
-def test_other_sources(original: Any, folder: Path) -> None:
+def test_backends_and_unsupported_files_are_accepted(original: Any, folder: Path) -> None:
     made = JetonTokenizer(tokenizer_object=original._tokenizer, pad_token="<pad>")
     assert made(TEXTS)["input_ids"] == original(TEXTS)["input_ids"]
     file = json.loads((folder / "tokenizer.json").read_text())
@@ -203,7 +203,7 @@ def test_other_sources(original: Any, folder: Path) -> None:
 
 
 def test_settings_of_a_deferred_backend(folder: Path) -> None:
-    """They are those of the library, with its errors."""
+    """Settings behave as in the library, with its errors."""
     ours, theirs = (
         DeferredBackend.of_file(str(folder / "tokenizer.json")),
         tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")),
@@ -239,7 +239,7 @@ def test_settings_of_a_deferred_backend(folder: Path) -> None:
 
 @pytest.mark.parametrize("has_template", [True, False])
 def test_a_file_is_read_once(has_template: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By Hugging Face's library where transformers 5 adds a template, which takes the real tokenizer, else by Jeton."""
+    """Hugging Face's library reads it if transformers 5 adds a template, which needs its tokenizer; else Jeton."""
     source = json.loads(jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False).to_bytes())
     del source["model"]["jeton"]
     template = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}

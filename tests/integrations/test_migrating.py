@@ -1,4 +1,4 @@
-"""What docs/migrating.md says of transformers, executed with the original tokenizer and with an accelerated one."""
+"""The examples of docs/migrating.md for transformers, executed with the original and with an accelerated tokenizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jeton
 from tests.test_docs import blocks, run_doctest
 
 pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating.md"
 TABLE = PAGE.read_text("utf-8").partition("## From transformers\n")[2].partition("\n### ")[0]

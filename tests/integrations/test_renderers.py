@@ -1,4 +1,4 @@
-"""`JetonRenderer` keeps to the protocol of the package `renderers`."""
+"""`JetonRenderer` implements the protocol of the package `renderers`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CALL = '<think>\nhm\n</think>\n\n<tool_call>\n{"name": "time", "arguments": {"n"
 RESULT = {"role": "tool", "content": "12:00", "name": "time"}
 
 
-def test_the_protocol() -> None:
+def test_the_renderer_implements_the_protocol() -> None:
     renderer = JetonRenderer(TOK, CHATML_WITH_TOOLS)
     assert isinstance(renderer, renderers.Renderer)
     assert renderer.get_stop_token_ids() == [TOK.special_tokens["<|im_end|>"]]
     assert renderer.is_prefix_stable is False
 
 
-def test_render() -> None:
+def test_render_equals_chat() -> None:
     renderer = JetonRenderer(TOK, CHATML)
     messages = [USER, {"role": "assistant", "content": "Rain."}]
     rendered = renderer.render(messages, add_generation_prompt=True)
@@ -45,7 +45,7 @@ def test_a_template_without_a_mask_renders() -> None:
     assert rendered.sampled_mask == []
 
 
-def test_parse_response() -> None:
+def test_parse_response_returns_reasoning_and_calls() -> None:
     renderer = JetonRenderer(TOK, CHATML_WITH_TOOLS)
     sampled = TOK.encode(CALL, special="all")
     prompt = renderer.render_ids([USER], tools=TOOLS, add_generation_prompt=True)

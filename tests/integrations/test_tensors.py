@@ -14,7 +14,7 @@ from jeton.integrations.transformers import accelerate, stats
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("transformers", reason="transformers is a test dependency")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers
 
 TEXTS = ["the lower world", "  two <mask> 12", "naïve </s>\n"]
 PADDED = {"padding": True, "pad_to_multiple_of": 4}
@@ -30,7 +30,9 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("arguments", "options"), CALLS)
-def test_equal_tensors(small: dict[str, Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+def test_tensors_equal_the_originals(
+    small: dict[str, Any], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> None:
     for name, tok in small.items():
         if tok.pad_token is None:
             continue

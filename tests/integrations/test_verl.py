@@ -1,4 +1,4 @@
-"""`continuous_token_builder` keeps to the protocol of verl's `ContinuousTokenBuilder`."""
+"""`continuous_token_builder` implements the protocol of verl's `ContinuousTokenBuilder`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALL = '<think>\nhm\n</think>\n\n<tool_call>\n{"name": "time", "arguments": {"n"
 RESULT = {"role": "tool", "content": "12:00", "name": "time"}
 
 
-def test_a_rollout() -> None:
+def test_a_rollout_has_the_ids_of_the_chat() -> None:
     builder = continuous_token_builder(TOK, CHATML_WITH_TOOLS)
     assert isinstance(builder, verl.ContinuousTokenBuilder)
     assert not builder.supports_multimodal()
@@ -49,7 +49,7 @@ def test_a_rollout() -> None:
         builder.merge_context_tokens(messages, [*messages, USER], merged.token_ids, tools=TOOLS)
 
 
-def test_errors() -> None:
+def test_wrong_calls_are_refused() -> None:
     builder = continuous_token_builder(TOK, CHATML_WITH_TOOLS, allowed_append_roles=["tool"])
     messages = [USER, {"role": "assistant", "content": "x"}]
     with pytest.raises(ConfigError, match="not a prompt of this builder"):

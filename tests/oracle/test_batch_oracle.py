@@ -1,4 +1,4 @@
-"""Batches equal single calls, for every kind of model: offsets those of `tokenize`, decoded rows those of `decode`."""
+"""Batches equal single calls for every kind of model: offsets equal `tokenize`, decoded rows equal `decode`."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def made(name: str) -> jeton.Tokenizer:
 
 
 def check(tok: jeton.Tokenizer, some: list[Any], **options: Any) -> None:
-    """Compares a batch with single calls; what one of them refuses, the batch refuses."""
+    """Compares a batch with single calls; the batch is refused if one of them is."""
     known = []
     for text in some:
         try:
@@ -152,7 +152,7 @@ def test_batches_of_random_bytes(kind: str, data: st.DataObject) -> None:
 
 
 def test_offsets_of_decoding_are_those_of_tokens() -> None:
-    """At byte level the tokens of a text begin where its offsets do."""
+    """At byte level, offsets of decoded tokens equal those of the encoding."""
     for kind in KINDS:
         if kind.startswith("byte") and not {"whitespace", "words"} & set(kind.split()):
             encoding = tokenizer(kind).tokenize(CORPUS)
@@ -172,7 +172,7 @@ def samples(data: Path, rng: random.Random, number: int) -> list[str]:
     return found
 
 
-def test_batches_of_vocabularies(data: Path) -> None:
+def test_batches_of_published_vocabularies(data: Path) -> None:
     names = [path for path in sorted((data / "vocabs").iterdir()) if not path.name.startswith(("gpt2.", "hostile"))]
     assert len(names) > 12
     for path in names:

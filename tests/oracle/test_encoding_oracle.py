@@ -1,4 +1,4 @@
-"""Encoding: the engine == the teaching text, on random strings, for tokenizers of every level.
+"""Encoding: the engine equals the lessons on random strings, for tokenizers of every level.
 
 Tokenizers are trained on the corpora of the training oracle; strings are made of their letters and tokens. With
 `JETON_ORACLE_STRINGS` (or ``python -m tests.oracle.test_encoding_oracle 100000``) as many strings as wanted.
@@ -39,7 +39,7 @@ STRINGS_PER_TOKENIZER = 50
 
 
 def make_tokenizer(rng: random.Random, level: str, seed: int) -> tuple[jeton.Tokenizer, list[Any]]:
-    """A tokenizer trained on a corpus of the other oracle, and the tokens to make strings of."""
+    """A tokenizer trained on a corpus of the training oracle, and the tokens that strings are made of."""
     corpus = make_corpus(seed, level)
     options: dict[str, Any] = {"level": "byte" if level == "byte" else "char", "pattern": "none"}
     if level in ("symbol", "suffix"):
@@ -50,7 +50,7 @@ def make_tokenizer(rng: random.Random, level: str, seed: int) -> tuple[jeton.Tok
     letters = [pretoken[i : i + 1] for pretoken in corpus.counts for i in range(len(pretoken))]
     if level != "byte":
         tokens = [token.decode() for token in tokens]
-    if level == "suffix":  # a letter may be known at the end of a word only, or never there
+    if level == "suffix":  # some letters have an entry only at the end of a word, or never there
         tokens, letters = list(corpus.counts), list(corpus.counts)
     return tok, [*tokens, *letters]
 
@@ -70,7 +70,7 @@ def by_reference(tok: jeton.Tokenizer, level: str, text: Any) -> list[int]:
 
 
 def cut_at_broken(data: bytes) -> list[bytes]:
-    """Bytes that are not UTF-8 are pretokens of their own: the runs of text, and the runs of what is none."""
+    """Runs of UTF-8 and runs of invalid bytes, which are separate pretokens."""
     parts: list[tuple[bool, bytes]] = []
 
     def add(valid: bool, part: bytes) -> None:
@@ -92,7 +92,7 @@ def cut_at_broken(data: bytes) -> list[bytes]:
 
 
 def check(job: tuple[str, int]) -> str | None:
-    """The first string on which the two differ, in words."""
+    """A description of the first string on which the two differ."""
     level, seed = job
     logging.getLogger("jeton").setLevel(logging.ERROR)
     rng = random.Random(f"strings {level} {seed}")
@@ -152,7 +152,7 @@ def test_patterns_cut_before_merging(pattern: str) -> None:
 
 
 def test_the_rank_of_the_joined_bytes() -> None:
-    """A rank file's way: with ranks that no training would give, too."""
+    """Merging by the rank of the joined bytes, as for rank files; some ranks could not come from training."""
     rng = random.Random(11)
     for _ in range(60):
         tokens = [bytes([byte]) for byte in range(256)]

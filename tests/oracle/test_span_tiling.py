@@ -1,4 +1,4 @@
-"""Byte spans tile the text, whatever the normalizer makes of it; what they do not cover is what it removes."""
+"""Byte spans tile the text after every normalizer; only removed text is not covered."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_byte_level_spans_tile_the_text(form: str, text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PARTS + REMOVED), min_size=1, max_size=6).map("".join))
-def test_what_a_character_map_removes_is_dropped(text: str) -> None:
+def test_characters_removed_by_a_map_are_dropped(text: str) -> None:
     encoding = check(of_characters(("Precompiled",)), text)
     dropped = "".join(text.encode()[start:end].decode() for start, end in encoding.dropped)
     assert dropped == "".join(c for c in text if c in "\x01\x7f"), (text, encoding.dropped)

@@ -1,4 +1,4 @@
-"""Training: the engine == the teaching text, on random corpora, for every tie rule and level.
+"""Training: the engine equals the lessons on random corpora, for every tie rule and level.
 
 A corpus is 1 to 400 symbols over an alphabet of 2 to 5, in runs, cut into pretokens with weights up to 2⁴⁰. Corpora are
 numbered and each number always gives the same corpus, so a failure names all that is needed to see it again.
@@ -37,7 +37,7 @@ CHARACTERS = "abcz</w>é\u0301ß中文字😀𝔸Ġ"
 
 
 class Corpus(NamedTuple):
-    """What both sides are given."""
+    """The input of both implementations."""
 
     counts: dict[Any, int]  # pretoken -> weight, in order of first appearance
     num_merges: int
@@ -126,9 +126,9 @@ def by_reference(corpus: Corpus, level: str, rule: str) -> tuple[list[bytes], li
 
 
 def check(job: tuple[str, str, int, int]) -> str | None:
-    """The first corpus of a range on which the two differ, in words."""
+    """A description of the first corpus of a range on which the two differ."""
     level, rule, first, last = job
-    logging.getLogger("jeton").setLevel(logging.ERROR)  # stopping early is what most of these do
+    logging.getLogger("jeton").setLevel(logging.ERROR)  # most of these trainings stop early
     for seed in range(first, last):
         corpus = make_corpus(seed, level)
         engine, reference = by_engine(corpus, level, rule), by_reference(corpus, level, rule)
@@ -158,8 +158,8 @@ def test_engine_and_reference_learn_the_same_merges() -> None:
     assert not run(jobs(LEVELS, TIE_BREAKS, NUM_CORPORA))
 
 
-def test_the_corpora_are_what_they_should_be() -> None:
-    """Runs, ties, high weights and early stops all occur; an oracle on harmless corpora shows nothing."""
+def test_generated_corpora_contain_ties_runs_and_high_weights() -> None:
+    """Runs, ties, high weights and early stops all occur; otherwise the oracle would prove little."""
     for level in LEVELS:
         corpora = [make_corpus(seed, level) for seed in range(200)]
         lengths = [sum(map(len, corpus.counts)) for corpus in corpora]

@@ -1,4 +1,4 @@
-"""Unigram training: the engine == a plain version of it, on random corpora.
+"""Unigram training: the engine equals a plain version on random corpora.
 
 The plain version has no segments, no suffix array, no chunks and no scaling: substrings are counted one by one, and
 sums run over whole words. Pieces must be the same and in the same order, and scores equal to 1e-9.
@@ -32,7 +32,7 @@ NUM_CORPORA = 60
 
 
 def digamma(x: float) -> float:
-    """By its recurrence, and the first terms of its series where that is exact enough."""
+    """The digamma function, by its recurrence and the first terms of its asymptotic series."""
     shift = 0.0
     while x < 40:
         shift -= 1 / x
@@ -56,7 +56,7 @@ def required(words: Words, coverage: float) -> list[str]:
 
 
 def kind(c: str) -> str:
-    """What characters of a piece have in common; enough of Unicode's scripts for these tests."""
+    """The script of a character, for the scripts of these tests; characters of a piece share it."""
     return "letter" if c.isascii() and c.isalpha() else "han" if "一" <= c <= "鿿" or "ぁ" <= c <= "ヿ" else "common"
 
 
@@ -104,7 +104,7 @@ def edges(word: str, scores: Scores) -> Iterator[tuple[int, int, str | None, flo
 
 
 def expected(words: Words, scores: Scores, unknown: str | None) -> dict[str, float]:
-    """How often each piece is expected in all segmentations; characters that are no piece count for `unknown`."""
+    """Expected count of each piece over all segmentations; characters without a piece count for `unknown`."""
     sums = dict.fromkeys(scores, 0.0)
     for word, count in words.items():
         all_edges = list(edges(word, scores))
@@ -128,7 +128,7 @@ def maximized(words: Words, scores: Scores, unknown: str | None) -> Scores:
 
 
 def best(word: str, scores: Scores, without: str | None = None) -> tuple[float, list[str | None]]:
-    """The best segmentation of a word, `without` one that is a piece as a whole."""
+    """The best segmentation of a word; with `without`, the best one of several pieces."""
     ways: list[tuple[float, list[str | None]]] = [(0.0, [])] + [(-math.inf, [])] * len(word)
     for start, end, piece, score in edges(word, scores):
         if ways[start][0] + score > ways[end][0] and (piece is None or piece != without or start > 0):
@@ -236,7 +236,7 @@ def test_engine_equals_the_plain_version(seed: int, bug_compatible: bool) -> Non
 
 
 @pytest.mark.parametrize("seed", range(NUM_CORPORA))
-def test_ends_of_lines(seed: int) -> None:
+def test_training_with_line_ends_equals_the_plain_version(seed: int) -> None:
     """Words are counted with a mark where they end a line; a space follows the others."""
     rng = random.Random(seed)
     words, marked = make_words(seed), {}

@@ -1,6 +1,6 @@
-"""Added tokens that are entries of the model as well: in HF text that no match found may become them.
+"""Added tokens that are also entries of the model: in HF, text outside of matches may become them, too.
 
-A special one only where the caller permits it, and of Unigram models, whose list of pieces has them all.
+Special ones only by permission, and in Unigram models, whose list of pieces has all of them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _spelled(name: str, id: int) -> str:
 
 
 def _file(name: str, *, inside: bool) -> str:
-    """The tokens as entries that are added as well, or as tokens behind the entries."""
+    """A file whose tokens are entries and added tokens, or added tokens after the entries."""
     model = FILES[name]["model"]
     if inside:
         added = _added(*((id, _spelled(name, id)) for id in INSIDE[name]))
@@ -118,7 +118,7 @@ def test_special_pieces_like_hf_where_they_are_permitted() -> None:
         "é<S>é",
         "U",
         "xU<S>",
-    ] * 2  # twice: the memory of pretokens
+    ] * 2  # twice, because the second call uses the pretoken cache
     plain = [tok.encode(text) for text in texts]
     assert not {1, 2} & {id for ids in plain for id in ids}
     for text, without in zip(texts, plain, strict=True):

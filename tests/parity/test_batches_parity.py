@@ -1,4 +1,4 @@
-"""Batches for models: for generated calls, `encode_batch` and `padded` give what `transformers` gives."""
+"""Batches for models: for generated calls, `encode_batch` and `padded` equal `transformers`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.material import CORPUS, TRICKY, tokenizer
 from tests.selection import amount
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers at import
 
-CLS, SEP = ["<|im_start|>", 1], ["<|im_end|>", 2]  # their ids are filled in
+CLS, SEP = ["<|im_start|>", 1], ["<|im_end|>", 2]  # the ids are filled in later
 
 # Post-processors of tokenizer.json. Type ids of TemplateProcessing tell every segment from the others.
 POST_PROCESSORS: dict[str, dict[str, Any] | None] = {
@@ -64,7 +64,7 @@ def in_transformers(data: bytes, pad_token: str) -> Any:
 @cache
 def with_post_processor(name: str) -> tuple[jeton.Tokenizer, Any]:
     file = json.loads(tokenizer("byte gpt2").to_bytes())
-    file["model"].pop("jeton")  # our facts, which say that there is no post-processor
+    file["model"].pop("jeton")  # Jeton's facts, which say that there is no post-processor
     ids = tokenizer("byte gpt2").special_tokens
 
     def piece(spelled: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def some_text(rng: random.Random) -> str:
 
 @dataclasses.dataclass
 class Call:
-    """A call, in the words of both libraries."""
+    """A call, with its arguments for both libraries."""
 
     texts: list[str]
     pairs: list[str] | None
@@ -112,7 +112,7 @@ class Call:
     stride: int
     side: str
     overflow: bool
-    padding: bool | int  # True: of the longest row
+    padding: bool | int  # True: to the longest row
     multiple_of: int | None
     padding_side: str
 
@@ -181,7 +181,7 @@ class Call:
 
 
 def check(tok: jeton.Tokenizer, peer: Any, call: Call) -> str:
-    """Compares one call. Returns what it was: the option that Jeton refused, or the kind of result."""
+    """Compares one call. Returns the option that Jeton refused, or the kind of result."""
     try:
         batch = call.of_jeton(tok)
     except jeton.ConfigError as error:
@@ -190,7 +190,7 @@ def check(tok: jeton.Tokenizer, peer: Any, call: Call) -> str:
             assert call.max_length is not None
             assert call.max_length < peer.num_special_tokens_to_add(pair=call.pairs is not None)
             return "max_length"
-        with pytest.raises(BaseException, match=r"Truncation error|stride"):  # PanicException is no Exception
+        with pytest.raises(BaseException, match=r"Truncation error|stride"):  # PanicException is a BaseException
             call.of_transformers(peer)
         return str(error.option)
     except jeton.InvalidTextError:  # a byte that Falcon's vocabulary lacks, which transformers drops
@@ -198,7 +198,7 @@ def check(tok: jeton.Tokenizer, peer: Any, call: Call) -> str:
     try:
         theirs = call.of_transformers(peer)
     except ValueError as error:
-        # It compares the stride with `max_length` even where nothing is truncated, or where the template adds nothing.
+        # transformers compares the stride with `max_length` even if nothing is truncated or the template adds nothing.
         assert "stride" in str(error)
         return "stride of transformers"
     assert [row.tolist() for row in batch] == [without_padding(*row) for row in rows(theirs)]
@@ -216,7 +216,7 @@ def check(tok: jeton.Tokenizer, peer: Any, call: Call) -> str:
         with pytest.raises(jeton.ConfigError, match="length="):
             call.pad(batch, peer.pad_token_id)
         return "length"
-    if len({len(row) for row in theirs["input_ids"]}) > 1:  # it takes the longest of the rows that do not overflow
+    if len({len(row) for row in theirs["input_ids"]}) > 1:  # it pads to the longest row without overflow
         assert call.overflow
         return "ragged"
     padded = call.pad(batch, peer.pad_token_id)
@@ -256,7 +256,7 @@ def check_calls(tok: jeton.Tokenizer, peer: Any, seed: str, number: int) -> None
 
 @pytest.mark.parametrize("name", POST_PROCESSORS)
 def test_generated_calls_with_every_post_processor(name: str) -> None:
-    calls = 300 if name == "repeated" else 3_000  # of this one a call takes 80 ms: overflow of both occurrences
+    calls = 300 if name == "repeated" else 3_000  # a call of this processor takes 80 ms: overflow of both occurrences
     check_calls(*with_post_processor(name), name, amount(calls, default=30))
 
 

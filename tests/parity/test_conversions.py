@@ -30,10 +30,10 @@ from tests.selection import amount, rest_is_slow
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-STRINGS = amount(2_500, default=100)  # generated, beside those written by hand
+STRINGS = amount(2_500, default=100)  # generated, in addition to handwritten ones
 LINES = [line for line in CORPUS.splitlines() if line.strip()] + [word for word in CORPUS.split() if word]
 RUNS = [f"{before}{' ' * n}{after}" for n in range(2, 50) for before, after in (("", ""), ("a", "the"), ("\n", "("))]
-RUNS += ["-" * n for n in range(2, 40)]  # T5's "-" and "--" are equally good but for the last bit of their scores
+RUNS += ["-" * n for n in range(2, 40)]  # T5's "-" and "--" differ only in the last bit of their scores
 Encode = Callable[[str], list[int]]
 
 
@@ -74,7 +74,7 @@ def _vocab_txt(*, lowercase: bool) -> jeton.Tokenizer:
 
 
 def _hf(kind: str) -> jeton.Tokenizer:
-    """A tokenizer.json of HF's own making."""
+    """A tokenizer.json written by HF."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
     special: Any = ["<unk>", "<s>", "</s>"]
@@ -119,7 +119,7 @@ def _hf(kind: str) -> jeton.Tokenizer:
 
 
 def _llama() -> jeton.Tokenizer:
-    """What HF's own converter makes of a SentencePiece model with byte pieces: parts of HF's, no facts of ours."""
+    """The result of HF's converter for a SentencePiece model with byte pieces: HF's components, no facts of Jeton."""
     from tokenizers import Tokenizer
 
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +131,7 @@ def _llama() -> jeton.Tokenizer:
 
 
 def _with_unused() -> jeton.Tokenizer:
-    """Some pieces may not be used, as a restricted vocabulary has it."""
+    """A model in which some pieces are unused, as in a restricted vocabulary."""
     from sentencepiece import sentencepiece_model_pb2
 
     model: Any = sentencepiece_model_pb2.ModelProto()
@@ -263,7 +263,7 @@ def _read_tekken(path: Path, tok: jeton.Tokenizer) -> tuple[Encode, Encode]:
 def _read_vocab_txt(path: Path, tok: jeton.Tokenizer) -> tuple[Encode, Encode]:
     from tokenizers import BertWordPieceTokenizer
 
-    lowercase = bool(tok.definition.normalizer[0]["lowercase"])  # the file does not say it; the caller does
+    lowercase = bool(tok.definition.normalizer[0]["lowercase"])  # the caller gives what the file lacks
     theirs = BertWordPieceTokenizer(str(path), lowercase=lowercase)
     return (
         lambda text: list(theirs.encode(text).ids),
@@ -287,8 +287,8 @@ TARGETS: dict[str, tuple[str, Callable[[Path, jeton.Tokenizer], tuple[Encode, En
     "vocab.txt": ("vocab.txt", _read_vocab_txt),
     "merges.txt": ("pair", _read_pair),
 }
-# What changes no id of a text alone, or is given by hand with a rank file, is accepted as lost, and named in the table:
-# of a `.model` the text of special tokens, which SentencePiece decodes to nothing.
+# Losses that change no id of a text, or that are given by hand with a rank file, are accepted and named in the table:
+# for a `.model`, the text of special tokens, which SentencePiece decodes to nothing.
 HARMLESS = {"template", "roles", "chat_template"}
 BY_HAND = {"tiktoken": {"pattern", "special_tokens"}, "sentencepiece": {"decoder"}}
 
@@ -303,7 +303,7 @@ def _without_our_facts(path: Path) -> jeton.Tokenizer:
 
 
 def convert(name: str, target: str, folder: Path) -> tuple[str, list[str], int]:
-    """What became of a source in a format.
+    """Converts a source to a format and compares the result.
 
     Returns:
         The feature for which it was refused, or empty; what was accepted as lost; how many texts were compared.
@@ -332,7 +332,7 @@ def convert(name: str, target: str, folder: Path) -> tuple[str, list[str], int]:
     for text in (*EDGE_CASES, *RUNS, *generate_texts(tok, STRINGS, special=True)):
         try:
             expected = ours(text)
-        except InvalidTextError:  # no unknown token: HF drops what it does not know, which is the documented difference
+        except InvalidTextError:  # without an unknown token HF drops unknown text, which is a documented difference
             continue
         found = theirs(text)
         assert found == expected, f"{name} -> {target}: {text!r}\n  theirs {found}\n  ours   {expected}"
@@ -402,14 +402,14 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", SMALL)
-def test_equal_in_the_targets_own_library_or_refused_by_name(name: str, target: str, tmp_path: Path) -> None:
+def test_converted_files_give_equal_ids_in_their_library_or_are_refused(name: str, target: str, tmp_path: Path) -> None:
     feature, _, compared = convert(name, target, tmp_path)
     assert feature == dict(zip(TARGETS, OUTCOMES[name], strict=True))[target]
     assert feature or compared > STRINGS * 2 // 5
 
 
 def _is_quick(case: tuple[str, str]) -> bool:
-    """Large vocabularies take seconds to load and save; those of one kind stand for each other."""
+    """Large vocabularies take seconds to load and save; one of each kind represents the others."""
     name, target = case
     if OUTCOMES[name][list(TARGETS).index(target)]:
         return True  # refused
@@ -422,14 +422,16 @@ def _is_quick(case: tuple[str, str]) -> bool:
     ("name", "target"),
     rest_is_slow(product(REAL, TARGETS), _is_quick, "one of each kind, and every small tokenizer"),
 )
-def test_real_ones_too(name: str, target: str, data: Path, tmp_path: Path) -> None:
+def test_published_tokenizers_convert_equally_or_are_refused(
+    name: str, target: str, data: Path, tmp_path: Path
+) -> None:
     feature, _, compared = convert(name, target, tmp_path)
     assert feature == dict(zip(TARGETS, OUTCOMES[name], strict=True))[target]
     assert feature or compared > STRINGS * 2 // 5
 
 
 def main(names: list[str]) -> int:
-    """Prints the table; with names, theirs only."""
+    """Prints the table; with names, only their rows."""
     failed = 0
     print(f"| | {' | '.join(TARGETS)} |\n|---|{'---|' * len(TARGETS)}")
     for name in names or [*SMALL, *(REAL if "JETON_TEST_DATA" in os.environ else ())]:
@@ -441,7 +443,7 @@ def main(names: list[str]) -> int:
                     feature, accepted, compared = convert(name, target, Path(folder))
                     without = f", without {', '.join(accepted)}" if accepted else ""
                     row.append(f"no: `{feature}`" if feature else f"{compared:,}{without}")
-                except Exception as error:  # one row more is worth more than the traceback
+                except Exception as error:  # the other rows are worth more than the traceback
                     failed += 1
                     row.append("**differs**")
                     print(f"{name} -> {target}: {type(error).__name__}: {error}"[:1500], file=sys.stderr)

@@ -25,7 +25,7 @@ from tests.selection import amount, rest_is_slow
 JSON = dict[str, Any]
 TOKEN, ADDED, SPECIAL, UNUSED, BYTE = 1, 3, 4, 5, 6
 
-# What decoders look for, and what comes close to it
+# Strings that decoders look for, and similar ones
 ATOMS = [
     *["▁", "▁the", "a▁b", "▁▁", "##", "##ing", "#", "</w>", "e</w>", "</w></w>", "|", "||", "<pad>", "a<pad>b", "<pa"],
     *[
@@ -68,7 +68,7 @@ token_lists = st.lists(
 
 
 def state(decoder: decoders.Decoder) -> list[JSON]:
-    """The decoder's parts, without the Sequence around them."""
+    """The components of the decoder, without the enclosing Sequence."""
     part = json.loads(decoder.__getstate__())
     return part["decoders"] if part["type"] == "Sequence" else [part]
 
@@ -124,7 +124,7 @@ CHAINS: dict[str, decoders.Decoder] = {
 
 
 def decode(parts: list[JSON], tokens: list[str], byte_level: bool = False) -> tuple[bytes, str]:
-    """Through a vocabulary that holds each token once."""
+    """Decodes tokens, by a vocabulary that has each of them once."""
     distinct = sorted(set(tokens))
     contents = [token.encode() for token in distinct]
     vocabulary = _core.Vocabulary(list(range(len(contents))), [TOKEN] * len(contents), contents, [])
@@ -197,8 +197,8 @@ def a_regex(rng: random.Random, depth: int = 0) -> str:
     return "".join(item() for _ in range(rng.randint(1, 3)))
 
 
-def test_generated_regexes() -> None:
-    """HF replaces the matches of Oniguruma; the regexes that are refused are those that match the empty text."""
+def test_generated_regexes_replace_as_in_hf() -> None:
+    """HF replaces the matches of Oniguruma; only regexes that match the empty text are refused."""
     rng = random.Random(5)
     equal = 0
     while equal < amount(3000, default=200):
@@ -236,7 +236,7 @@ def test_join_is_hf_without_a_decoder(tokens: list[str]) -> None:
 @given(data=st.data())
 @settings(max_examples=amount(300, default=20))
 def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
-    """A byte-level vocabulary holds bytes where HF holds spellings; added tokens are text in both."""
+    """A byte-level vocabulary stores bytes, HF's stores spellings; added tokens are text in both."""
     raw = data.draw(
         st.lists(st.binary(min_size=1, max_size=4) | st.sampled_from([b" ", b" the", "▁é".encode()]), max_size=8)
     )
@@ -260,7 +260,7 @@ def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
         "Metaspace, byte fallback, byte level with added tokens",
     ),
 )
-def test_real_files(name: str, data: Path) -> None:
+def test_published_files_decode_as_in_hf(name: str, data: Path) -> None:
     """Random ids of a whole vocabulary, special tokens kept and skipped."""
     path = data / "vocabs" / f"{name}.tokenizer.json"
     if not path.exists():
@@ -295,7 +295,7 @@ def test_real_files(name: str, data: Path) -> None:
 )
 @pytest.mark.parametrize("name", ["llama", "Metaspace", "WordPiece", "ByteLevel", "Fuse"])
 def test_added_tokens_of_normalized_text(name: str, normalizer: normalizers.Normalizer) -> None:
-    """HF decodes them to what the normalizer makes of them, and does not skip special ones that changed."""
+    """HF decodes them to their normalized form, and does not skip special ones that normalization changed."""
     hf = Tokenizer(models.WordLevel({"<unk>": 0, "▁a": 1, "##b": 2, "Ġc": 3}, unk_token="<unk>"))
     hf.normalizer, hf.decoder = normalizer, CHAINS[name]
     hf.add_tokens(
@@ -478,7 +478,7 @@ def test_formats_that_cannot_hold_a_denormalizer_refuse_it(tmp_path: Path) -> No
         ("mbart-en-fairseq.sentencepiece.bpe", True),
     ],
 )
-def test_real_models(name: str, remove: bool, data: Path) -> None:
+def test_published_models_decode_as_in_sentencepiece(name: str, remove: bool, data: Path) -> None:
     path = data / "vocabs" / f"{name}.model"
     if not path.exists():
         pytest.skip(f"there is no {path}")

@@ -31,12 +31,12 @@ def in_hf(kind: str) -> Tokenizer:
 
 
 def seen(text: str, kind: str) -> str:
-    """The text as HF can carry it: in the file of a symbol, U+E000 stands for the end-of-word mark."""
+    """The text as HF decodes it: in files with an end-of-word symbol, U+E000 stands for the mark."""
     return text.replace("\ue000", "") if kind == "words symbol" else text
 
 
 def check_hf(tok: jeton.Tokenizer, hf: Tokenizer, text: str) -> None:
-    """HF always matches special tokens; so may we."""
+    """HF always matches special tokens, so Jeton permits all."""
     ids = tok.encode(text, special="all")
     assert hf.encode(text, add_special_tokens=False).ids == ids
     assert hf.decode(ids, skip_special_tokens=False) == tok.decode(ids)
@@ -54,7 +54,7 @@ def test_hf_gives_equal_ids_and_text(kind: str) -> None:
     assert hf.get_vocab_size(with_added_tokens=True) == len(tok)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CARRIED if kind != "words symbol"])  # its file has another mark
+@pytest.mark.parametrize("kind", [kind for kind in CARRIED if kind != "words symbol"])  # its file has a different mark
 def test_hf_gives_equal_words_and_characters(kind: str) -> None:
     tok, hf = tokenizer(kind), in_hf(kind)
     assert hf.get_vocab(with_added_tokens=True) == tok.get_vocab()
@@ -129,7 +129,7 @@ def test_hf_reads_a_converted_rank_file(data: Path, name: str) -> None:
 # ── transformers ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+@pytest.mark.filterwarnings("ignore")  # ignore warnings of transformers at import
 @pytest.mark.parametrize("kind", CARRIED)
 def test_transformers_loads_the_folder(kind: str, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
@@ -148,13 +148,13 @@ def test_transformers_loads_the_folder(kind: str, tmp_path: Path) -> None:
 # ── tiktoken ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# As tiktoken_ext/openai_public.py has them, where they stand inside functions that would fetch the files.
+# From tiktoken_ext/openai_public.py, where they are inside functions that would download the files.
 PUBLISHED = {"cl100k_base": PATTERNS["cl100k"], "o200k_base": PATTERNS["o200k"]}
 
 
 @cache
 def in_tiktoken(path: Path, name: str) -> tuple[jeton.Tokenizer, tiktoken.Encoding]:
-    """A rank file, as Jeton and as tiktoken read it."""
+    """A rank file, read by Jeton and by tiktoken."""
     tok = jeton.load(path, pattern="gpt2" if name == "r50k_base" else None)
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())}
     pattern = openai_public.r50k_pat_str if name == "r50k_base" else PUBLISHED[name]
@@ -182,7 +182,7 @@ def test_tiktoken_gives_equal_ids_on_real_text(data: Path, name: str, corpus: st
 
 @pytest.mark.parametrize("kind", [kind for kind in BYTE_KINDS if "words" not in kind and "whitespace" not in kind])
 def test_trained_merges_are_ranks_for_tiktoken(kind: str) -> None:
-    """Merges learned in order of id are a rank file: both ways of merging give the same ids."""
+    """Merges learned in order of id form a rank file: merging by list and by rank give equal ids."""
     tok = tokenizer(kind)
     ranks = {content: id for id, content in tok.vocab.items() if id not in tok.special_tokens.values()}
     peer = tiktoken.Encoding("trained", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})

@@ -33,13 +33,13 @@ def vocabs(data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def laws(data: Path) -> list[str]:
-    """The Declaration of Human Rights in many languages, a piece of each."""
+    """An excerpt of the Declaration of Human Rights in each of many languages."""
     files = sorted((data / "udhr").iterdir())[:: amount(1, default=5)]
     return [file.read_text("utf-8", errors="replace")[400:2400] for file in files]
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_sentencepieces_models(name: str, vocabs: Path, laws: list[str]) -> None:
+def test_sentencepiece_models_give_equal_ids(name: str, vocabs: Path, laws: list[str]) -> None:
     spm = pytest.importorskip("sentencepiece")
     data = (vocabs / name).read_bytes()
     tok, sp = sentencepiece.read(data, source=name), spm.SentencePieceProcessor(model_proto=data)
@@ -51,7 +51,7 @@ def test_sentencepieces_models(name: str, vocabs: Path, laws: list[str]) -> None
         assert tok.decode(ids) == sp.decode(ids)
 
 
-def test_fairseqs_ids_are_those_of_the_file_beside(vocabs: Path) -> None:
+def test_a_custom_layout_gives_the_ids_of_the_tokenizer_json(vocabs: Path) -> None:
     name = "mbart-en-fairseq"
     theirs = json.loads((vocabs / f"{name}.tokenizer.json").read_bytes())
     layout = {"specials": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}, "shift": 1, "languages": ["en_XX"]}
@@ -65,7 +65,7 @@ def test_fairseqs_ids_are_those_of_the_file_beside(vocabs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tekken_240718.json", "tekken_240911.json"])
-def test_tekken(name: str, laws: list[str], tmp_path: Path) -> None:
+def test_tekken_files_give_equal_ids(name: str, laws: list[str], tmp_path: Path) -> None:
     common: Any = pytest.importorskip("mistral_common")
     from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
@@ -84,7 +84,7 @@ def test_tekken(name: str, laws: list[str], tmp_path: Path) -> None:
         assert tok.id_to_bytes(id) == theirs.id_to_byte_piece(id, SpecialTokenPolicy.KEEP)
 
 
-def test_gpt2s_pair(vocabs: Path, laws: list[str], tmp_path: Path) -> None:
+def test_the_pair_of_gpt2_gives_equal_ids(vocabs: Path, laws: list[str], tmp_path: Path) -> None:
     from tokenizers import ByteLevelBPETokenizer
 
     vocab, merges = bpe_pair.partner(vocabs / "gpt2.vocab.bpe")
@@ -100,7 +100,7 @@ def test_gpt2s_pair(vocabs: Path, laws: list[str], tmp_path: Path) -> None:
     assert ranks.read_bytes() == (vocabs / "r50k_base.tiktoken").read_bytes()
 
 
-def test_berts_vocabulary(vocabs: Path, laws: list[str]) -> None:
+def test_the_vocabulary_of_bert_gives_equal_ids(vocabs: Path, laws: list[str]) -> None:
     from tokenizers import BertWordPieceTokenizer
 
     path = vocabs / "bert-uncased.vocab.txt"

@@ -35,7 +35,7 @@ def by_hf(texts: list[str], vocab_size: int, byte_level: bool, **options: Any) -
 
 
 def spelled(tok: jeton.Tokenizer) -> tuple[dict[str, int], list[Any]]:
-    """The same facts of ours, as its tokenizer.json has them."""
+    """Vocabulary and merges of a Jeton tokenizer, as in its tokenizer.json."""
     model = json.loads(jeton.formats.tokenizer_json.render(tok, ()))["model"]
     return model["vocab"], [tuple(merge) for merge in model["merges"]]
 
@@ -58,7 +58,7 @@ ALPHABET = pre_tokenizers.ByteLevel.alphabet()
     ids=["length 3", "length 2", "length 8, frequency 3", "alphabet of the corpus", "alphabet with three more"],
 )
 @pytest.mark.parametrize("seed", range(2))
-def test_bytes(seed: int, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+def test_byte_level_training_equals_hf(seed: int, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     texts = [synthetic(seed), CORPUS]
     expected = by_hf(texts, 900, True, special_tokens=["<s>", "<pad>"], **theirs)
     tok = jeton.train(texts, 900, preset=Hf(**ours), special_tokens=["<s>", "<pad>"], progress=False)
@@ -75,7 +75,7 @@ def test_bytes(seed: int, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("seed", range(2))
-def test_characters(seed: int, options: dict[str, Any]) -> None:
+def test_character_training_equals_hf(seed: int, options: dict[str, Any]) -> None:
     texts = [synthetic(seed), CORPUS]
     expected = by_hf(texts, 900, False, special_tokens=["[UNK]"], **options)
     preset = Hf(pre_tokenizer=WHITESPACE, **options)
@@ -86,7 +86,7 @@ def test_characters(seed: int, options: dict[str, Any]) -> None:
 
 
 def zipf(letters: str, seed: int, num_words: int = 400) -> list[str]:
-    """Words with counts so far from each other that no two characters are equally frequent, and few pairs are."""
+    """Words with counts so far apart that no two characters, and few pairs, are equally frequent."""
     rng = random.Random(seed)
     weights = [1.7**-i for i in range(len(letters))]
     words = ["".join(rng.choices(letters, weights, k=rng.randint(1, 8))) for _ in range(num_words)]
@@ -94,7 +94,7 @@ def zipf(letters: str, seed: int, num_words: int = 400) -> list[str]:
 
 
 def without_ties(texts: list[str], vocab_size: int, preset: Hf | Bert) -> int:
-    """How many merges come before the first that is as frequent as its neighbor in the list, so that ids decide."""
+    """Number of merges before the first one as frequent as its neighbor in the list, where ids decide."""
     tok = jeton.train(texts, vocab_size, preset=preset, unk_token="[UNK]", progress=False)
     assert tok.training is not None
     assert tok.training.log is not None
@@ -116,7 +116,7 @@ def without_ties(texts: list[str], vocab_size: int, preset: Hf | Bert) -> int:
     ],
 )
 @pytest.mark.parametrize("seed", range(amount(3, default=1)))
-def test_prefix_suffix_and_limit_where_ids_do_not_matter(seed: int, options: dict[str, Any]) -> None:
+def test_prefix_suffix_and_limit_give_equal_entries(seed: int, options: dict[str, Any]) -> None:
     texts = zipf("abcdefghijkl", seed)
     preset = Hf(pre_tokenizer=WHITESPACE, **options)
     size = without_ties(texts, 400, preset)
@@ -134,7 +134,7 @@ def test_prefix_suffix_and_limit_where_ids_do_not_matter(seed: int, options: dic
         assert all(ours[0][token] == id for token, id in plain.items() if len(token) == 1 or token == "[UNK]")
 
 
-def test_our_order_where_theirs_is_random() -> None:
+def test_ids_are_deterministic_where_hf_orders_randomly() -> None:
     tok = jeton.train(
         ["ba ab bab"], 30, preset=Hf(pre_tokenizer=WHITESPACE, continuing_subword_prefix="##"), progress=False
     )
@@ -144,7 +144,7 @@ def test_our_order_where_theirs_is_random() -> None:
 
 
 @pytest.mark.parametrize("name", ["english", "chinese", "code"])
-def test_corpora(data: Path, name: str) -> None:
+def test_training_on_corpora_equals_hf(data: Path, name: str) -> None:
     texts = read(data, name, amount(2_000_000, default=100_000)).splitlines(keepends=True)
     for theirs, ours in (
         ({"initial_alphabet": ALPHABET}, {}),
@@ -181,7 +181,7 @@ def wordpiece_by_hf(texts: list[str], vocab_size: int, **options: Any) -> dict[s
     "options", [{}, {"limit_alphabet": 8}, {"min_frequency": 100}, {"initial_alphabet": ["z", "q"]}]
 )
 @pytest.mark.parametrize("seed", range(amount(3, default=1)))
-def test_wordpiece_where_ids_do_not_matter(seed: int, options: dict[str, Any]) -> None:
+def test_wordpiece_gives_equal_entries(seed: int, options: dict[str, Any]) -> None:
     texts = zipf("abcdefghijkl", seed)
     preset = Bert(**{"min_frequency": 0, "limit_alphabet": None, **options})
     size = without_ties(texts, 400, preset)
@@ -191,7 +191,7 @@ def test_wordpiece_where_ids_do_not_matter(seed: int, options: dict[str, Any]) -
 
 
 def test_wordpiece_is_bpe_with_a_prefix() -> None:
-    """The same vocabulary, with the same ids, as the BPE trainer with the prefix, ties and all."""
+    """WordPiece training gives the ids of the BPE trainer with the prefix, including ties."""
     texts = [synthetic(3), CORPUS]
     tok = jeton.train(texts, 700, preset="bert", min_frequency=2, progress=False)
     parts = [*tok.definition.pretokenizer]
@@ -203,7 +203,7 @@ def test_wordpiece_is_bpe_with_a_prefix() -> None:
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_wordpiece_files(tmp_path: Path, lowercase: bool) -> None:
+def test_wordpiece_files_load_in_hf_and_transformers(tmp_path: Path, lowercase: bool) -> None:
     """tokenizer.json and vocab.txt are loaded by HF and transformers, with equal ids."""
     texts = [synthetic(4), CORPUS]
     tok = jeton.train(texts, 600, preset=Bert(lowercase=lowercase), progress=False)

@@ -31,7 +31,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", model_folders.CLASSES)
-def test_the_installed_version(name: str, models: Path, tmp_path: Path) -> None:
+def test_folders_load_as_in_the_installed_version(name: str, models: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     major = int(transformers.__version__.partition(".")[0])
     model = models / f"{model_folders.CLASSES[name][0]}.model"
@@ -101,7 +101,7 @@ def _folder(case: dict[str, Any], tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("case", _cases())
-def test_version_4(case: dict[str, Any], tmp_path: Path) -> None:
+def test_folders_load_as_in_version_4(case: dict[str, Any], tmp_path: Path) -> None:
     tok = jeton.load(_folder(case, tmp_path), transformers=4)
     for text, ids, *decoded in zip(RECORDED["texts"], case["ids"], *case["decoded"], strict=True):
         assert tok.encode(text, special="all", add_special_tokens=True) == ids, text

@@ -67,7 +67,7 @@ def check_hf(ours: BareModel, hf: Any, text: str, *, bytes_too: bool = False) ->
 
 
 def random_bpe(rng: random.Random, prefix: str, suffix: str) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Some characters and merges of what is there, several ways to one token among them."""
+    """Some characters, and merges of existing tokens, among them several merges for one token."""
     chars = [char for char in CHARS[:-2] if rng.random() < 0.8]
     units = [p + char + s for char in chars for p in {"", prefix} for s in {"", suffix}]
     vocab = {unit: id for id, unit in enumerate(dict.fromkeys(units))}
@@ -122,7 +122,7 @@ def test_bpe_like_hf(seed: int, prefix: str, suffix: str, unknown: str) -> None:
             **({"end_of_word_suffix": suffix} if suffix else {}),
         )
         ours = bare(entries, options, rows)
-        # HF takes the mark itself for the end of a word in text that spells it; ours is no part of any text.
+        # In text that spells the mark, HF reads it as the end of a word; Jeton's mark is part of no text.
         for text in some_texts(rng, [token.replace(suffix, "") for token in vocab if token != "<unk>"], 25):
             check_hf(ours, hf, text, bytes_too=with_bytes)
 
@@ -139,7 +139,7 @@ def test_unigram_like_hf(seed: int) -> None:
     rng = random.Random(seed)
     scores = [-1.0, -1.5, -2.0, -3.25] if seed % 2 else [-rng.random() * 10 for _ in range(9)]
     if seed % 10 == 9:
-        scores = [5.0, 100.0, 90.5]  # a run of unknown characters can be better than the piece it spells
+        scores = [5.0, 100.0, 90.5]  # a run of unknown characters can have a better score than the piece that it spells
     byte_fallback = seed % 3 == 0
     words = [*some_words(rng, rng.randint(1, 25)), *(BYTES if seed % 6 == 0 else rng.sample(BYTES, 100))]
     pieces = [("<unk>", 0.0), *((word, rng.choice(scores)) for word in words)]
@@ -183,7 +183,7 @@ Piece = tuple[str, float, int]
 
 
 def model_proto(pieces: Sequence[Piece], model_type: int, byte_fallback: bool) -> bytes:
-    """A ModelProto that leaves text as it is."""
+    """A ModelProto without normalization."""
     return b"".join(itertools.starmap(hostile.piece, pieces)) + hostile.specs(model_type, byte_fallback=byte_fallback)
 
 
@@ -249,7 +249,7 @@ def test_models_like_sentencepiece(
 
 @pytest.mark.parametrize("seed", range(6))
 def test_long_texts_like_sentencepiece(seed: int) -> None:
-    """Sums beyond -100,000, where 32 bits no longer tell near ties apart."""
+    """Sums below -100,000, where 32 bits cannot distinguish near ties."""
     rng = random.Random(seed)
     words = some_words(rng, 12, "ab▁", 3)
     pieces = [
@@ -264,7 +264,7 @@ def test_long_texts_like_sentencepiece(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(amount(40, default=12)))
 def test_nbest_like_sentencepiece(seed: int) -> None:
-    """The same scores but for their last bits, and the same segmentations; ties come as the heap has them."""
+    """Scores are equal except for the last bits, and segmentations are equal; ties have the order of the heap."""
     rng = random.Random(seed)
     kinds = random_pieces(rng, byte_fallback=False, special_kinds=seed % 2 == 1)
     pieces = [(piece, -rng.random() * 10 if kind == NORMAL else score, kind) for piece, score, kind in kinds]
@@ -279,7 +279,7 @@ def test_nbest_like_sentencepiece(seed: int) -> None:
         assert [score for _, score in found] == pytest.approx([nbest.score for nbest in theirs], rel=1e-5, abs=1e-5)
         ids = {tuple(piece.id for piece in nbest.pieces) for nbest in theirs}
         for segmentation, score in found:
-            if score > found[-1][1] + 1e-3:  # of the last score not all may be there
+            if score > found[-1][1] + 1e-3:  # of the last score, some segmentations may be missing
                 assert tuple(segmentation) in ids
 
 

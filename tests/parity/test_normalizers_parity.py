@@ -1,6 +1,6 @@
-"""Equal texts and equal offsets: HF's normalizers and ours, SentencePiece's normalizer and ours, on every kind of text.
+"""Equal texts and offsets of Jeton's normalizers and those of HF and SentencePiece, on every kind of text.
 
-The peers' own programs are the oracle. Every code point in every context: ``JETON_TESTS=exhaustive``.
+The libraries themselves are the oracle. ``JETON_TESTS=exhaustive`` tests every code point in every context.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def strings(seed: int = 3, count: int = amount(1_500, default=250)) -> list[str]
 
 
 def in_hf(parts: list[JSON]) -> Tokenizer:
-    """One token a character, so that offsets show the trace."""
+    """A pipeline in HF with one token per character, so that offsets show the alignment."""
     tok = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tok.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     top = json.loads(tok.to_str()) | {"normalizer": {"type": "Sequence", "normalizers": parts}}
@@ -170,7 +170,7 @@ def test_every_code_point_equals_hf(name: str) -> None:
 
 
 def charsmap(model: bytes) -> JSON:
-    """What the model's file says about normalization, as our part."""
+    """The normalization of a model file, as a component of Jeton."""
     spec, trainer = fields(fields(model)[3][0]), fields(fields(model).get(2, [b""])[0])
     return {
         "type": "SentencePiece",
@@ -249,7 +249,7 @@ SPECS: dict[str, JSON] = {
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_sentencepiece_normalizes_alike(name: str) -> None:
+def test_normalizers_equal_sentencepiece(name: str) -> None:
     texts = [
         *strings(),
         " a  b ",
@@ -261,7 +261,7 @@ def test_sentencepiece_normalizes_alike(name: str) -> None:
     check_sentencepiece(trained(**SPECS[name]), texts)
 
 
-def test_every_sampled_code_point_normalizes_alike() -> None:
+def test_sampled_code_points_equal_sentencepiece() -> None:
     codes = [code for code in [*LATER, *range(0x340, 0x110000, 997)] if not 0xD800 <= code < 0xE000]
     texts = ["|".join(context.format(chr(code)) for code in codes) for context in CONTEXTS]
     for rule in ("nmt_nfkc", "nfkc_cf"):
@@ -271,7 +271,7 @@ def test_every_sampled_code_point_normalizes_alike() -> None:
 @pytest.mark.parametrize(
     "name", ["mbart-en-fairseq.sentencepiece.bpe", "mistral-v1", "mistral-v3", "spm-ja", "spm-unigram-en"]
 )
-def test_published_models_normalize_alike(data: Path, name: str) -> None:
+def test_published_models_normalize_as_in_sentencepiece(data: Path, name: str) -> None:
     check_sentencepiece((data / "vocabs" / f"{name}.model").read_bytes(), strings())
 
 
@@ -289,7 +289,7 @@ def test_published_models_normalize_alike(data: Path, name: str) -> None:
         replace("x", Regex=r"(a)\1"),
     ],
 )
-def test_what_cannot_be_carried_is_refused(part: JSON) -> None:
+def test_unsupported_normalizers_are_refused(part: JSON) -> None:
     with pytest.raises(ConfigError):
         ours([part], "text")
 

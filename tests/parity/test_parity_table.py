@@ -20,7 +20,7 @@ from tests.selection import amount
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of when they are imported is not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # ignore warnings of peers at import
 
 DATA = os.environ.get("JETON_TEST_DATA")
 IN_WHEELS = {vocab.name: vocab for vocab in catalog.of_wheels()}
@@ -30,7 +30,7 @@ STRINGS_OF_WHEELS = amount(3_000, default=40)
 
 
 def differences(vocab: catalog.Vocabulary, strings: int) -> list[Any]:
-    """What is not equal: tallies that count a difference, and libraries that would not load."""
+    """Tallies that count a difference, and libraries that do not load."""
     tok, peers = job.opened(vocab)
     assert not isinstance(tok, Refusal), str(tok)
     assert all(isinstance(peer, Peer) for peer in peers), [str(peer) for peer in peers]
@@ -41,7 +41,7 @@ def differences(vocab: catalog.Vocabulary, strings: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", IN_WHEELS)
-def test_vocabularies_inside_wheels(name: str) -> None:
+def test_vocabularies_inside_wheels_have_no_differences(name: str) -> None:
     assert differences(IN_WHEELS[name], STRINGS_OF_WHEELS) == []
 
 
@@ -51,7 +51,7 @@ def test_vocabularies_of_the_data_folder(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in IN_DATA if name.startswith("hostile")])
-def test_both_refuse_a_hostile_file(name: str) -> None:
+def test_jeton_and_peers_refuse_hostile_files(name: str) -> None:
     tok, peers = job.opened(IN_DATA[name])
     assert isinstance(tok, Refusal)
     assert isinstance(tok.error, jeton.FormatError)
@@ -59,7 +59,7 @@ def test_both_refuse_a_hostile_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["bpe_openai", "mistral_common", "quicktok"])
-def test_the_wheel_is_there(package: str) -> None:
+def test_vocabularies_of_installed_wheels_are_compared(package: str) -> None:
     """bpe-openai is a test dependency; the others are compared where they are installed."""
     if package != "bpe_openai" and find_spec(package) is None:
         pytest.skip(f"{package} is not installed; its vocabularies are not compared (it brings Pillow, pydantic, …)")
@@ -87,7 +87,7 @@ def wrong() -> list[dict[str, Any]]:
     return job.compare(tok, [peer], None, GENERATED, 600)
 
 
-def test_a_wrong_peer_is_found(wrong: list[dict[str, Any]]) -> None:
+def test_differences_from_a_wrong_peer_are_counted(wrong: list[dict[str, Any]]) -> None:
     ids, decode = (next(tally for tally in wrong if tally["check"] == check) for check in ("ids", "decode"))
     assert ids["differ"] > 0
     assert ids["examples"][0]["text"] == repr("§").encode("ascii", "backslashreplace").decode()
@@ -97,7 +97,7 @@ def test_a_wrong_peer_is_found(wrong: list[dict[str, Any]]) -> None:
     assert all(tally["differ"] == 0 for tally in wrong if tally["check"] in ("spans", "bytes"))
 
 
-def test_the_page_says_what_differs(wrong: list[dict[str, Any]]) -> None:
+def test_the_page_lists_differences(wrong: list[dict[str, Any]]) -> None:
     facts = {"date": "", "commit": "", "engine": "", "versions": [], "generated": 600, "deep": 600, "seed": 0}
     vocab = {"name": "v", "same_as": None, "error": None, "peer_errors": [], "results": {GENERATED: wrong}}
     refused = {"name": "r", "same_as": None, "error": "why", "peer_errors": ["because"], "results": {}}
@@ -113,7 +113,7 @@ def test_shrink_keeps_what_differs() -> None:
     assert shrink("a" * 50 + "xy" + "b" * 50, lambda part: "x" in part and "y" in part) == "xy"
 
 
-def test_untiled_sees_holes_and_overlaps(tok: jeton.Tokenizer) -> None:
+def test_untiled_finds_holes_and_overlaps(tok: jeton.Tokenizer) -> None:
     encoding = tok.tokenize("the old tale")
     assert untiled(encoding, "the old tale") is None
     assert "byte" in str(untiled(encoding, "the old tales"))

@@ -1,4 +1,4 @@
-"""The merges of a `.model` in tokenizer.json are one for each piece; Hugging Face's ids are those of every split."""
+"""A `.model` saved as tokenizer.json has one merge for each piece; ids in HF equal those with every split."""
 
 from __future__ import annotations
 

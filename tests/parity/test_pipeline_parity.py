@@ -1,4 +1,4 @@
-"""Stages together as HF has them: what one stage leaves decides what the next one does, and where tokens come from."""
+"""Pipelines equal HF: the output of each stage decides the result and the alignment of the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHARACTERS: Any = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior":
 @pytest.mark.parametrize(
     ("file", "texts"),
     [
-        # What was stripped is no part of the piece, which then does not begin at 0.
+        # Stripped text is not part of the piece, so the piece does not begin at 0.
         (
             {
                 "normalizer": {"type": "Strip", "strip_left": True, "strip_right": True},
@@ -33,13 +33,13 @@ CHARACTERS: Any = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior":
             },
             ["a", " a", "  a b ", "\u3000ab", ""],
         ),
-        # The piece of the unknown token, spelled in the text, is one with the unknown text beside it.
+        # The unknown token's piece, spelled in the text, is fused with adjacent unknown text.
         ({"model": UNIGRAM}, ["<unk>", "x<unk>", "<unk>y", "a<unk>b", "x<unk><unk>ya"]),
         (
             {"model": {**UNIGRAM, "vocab": [*UNIGRAM["vocab"], *BYTES], "byte_fallback": True}},
             ["x<unk>", "<unk>", "éé a 中文b", "<0x41>中", "中<0x41>", "é"],  # bytes have the offsets of their whole run
         ),
-        # Where units are no bytes, all white space is trimmed, also that of unknown text.
+        # If symbols are not bytes, all white space is trimmed, including that of unknown text.
         ({"post_processor": TRIMS, "pre_tokenizer": CHARACTERS, "model": WORDS}, [SPACED, "ĠxĠ"]),
         ({"post_processor": TRIMS, "model": UNIGRAM}, ["\u2028a", "a \u3000b", " a "]),
     ],
@@ -185,7 +185,7 @@ def test_decoders_see_the_end_of_word_suffix(decoder: Any, is_byte_level: bool, 
     pre = {"type": "WhitespaceSplit"}
     if is_byte_level:
         pre = {"type": "Sequence", "pretokenizers": [pre, BYTE_LEVEL]}
-        if suffix in ("▁", " w"):  # inside an entry they would be no bytes
+        if suffix in ("▁", " w"):  # inside of an entry they would not be bytes
             del vocab[f"a{suffix}b"]
     added = [_added(0, "<unk>"), _added(6, f"<x>{suffix}")]
     file = {"version": "1.0", "added_tokens": added, "pre_tokenizer": pre, "decoder": decoder, "model": model}

@@ -1,4 +1,4 @@
-"""HF's pre-tokenizers and added tokens: the same pieces at the same places as the pinned `tokenizers`.
+"""HF's pre-tokenizers and added tokens: pretokens and offsets equal those of the pinned `tokenizers`.
 
 ``JETON_TESTS=exhaustive`` compares every part over all of Unicode (minutes); without it a sample of it.
 """
@@ -84,7 +84,7 @@ REGEXES = [
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    # cl100k as tiktoken spells it, which Oniguruma reads otherwise
+    # cl100k as spelled in tiktoken, which Oniguruma reads differently
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|"
     r"\s+(?!\S)|\s",
     # DeepSeek-V3
@@ -334,7 +334,7 @@ def strings(count: int, seed: int) -> Iterator[str]:
 
 @cache
 def code_points() -> list[str]:
-    """Every character, or a sample of them, a few to a string, for HF is quadratic in it, each within a context."""
+    """Every character or a sample, each in a context; few in a string, because HF takes quadratic time."""
     rng = random.Random(7)
     codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     if not EXHAUSTIVE:
@@ -366,17 +366,17 @@ def name(part: Part) -> str:
 
 
 @pytest.mark.parametrize("part", PARTS, ids=name)
-def test_each_part(part: Part) -> None:
+def test_each_component_splits_as_in_hf(part: Part) -> None:
     check([part], strings(150, 1))
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part["type"] != "Split"], ids=name)
-def test_each_part_on_all_of_unicode(part: Part) -> None:
+def test_each_component_splits_all_of_unicode_as_in_hf(part: Part) -> None:
     check([part], code_points())
 
 
 @pytest.mark.parametrize("regex", REGEXES)
-def test_each_regex(regex: str) -> None:
+def test_each_regex_splits_as_in_hf(regex: str) -> None:
     check([split(regex)], strings(150, 2))
     check([split(regex, "Removed")], strings(20, 3))
     if EXHAUSTIVE:
@@ -384,7 +384,7 @@ def test_each_regex(regex: str) -> None:
 
 
 @pytest.mark.parametrize("regex", REFUSED)
-def test_what_is_refused_is_named(regex: str) -> None:
+def test_unsupported_regexes_are_refused_by_name(regex: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(REFUSED[regex])):
         _core.pretokenize_text(json.dumps([split(regex)]), "")
 
@@ -399,7 +399,7 @@ SEQUENCES: list[list[Part]] = [
     ],
     # DeepSeek-V3
     [split(r"\p{N}{1,3}"), split(r"[一-龥぀-ゟ゠-ヿ]+"), split(r"\s?\p{L}+"), byte_level(False, False)],
-    # what a pattern splits depends on the boundaries of the ones before it
+    # a pattern's splits depend on the boundaries of the preceding patterns
     [split(r"\d{1,3}"), split("2", kind="String"), split("a", kind="String"), byte_level(False, False)],
     [split("[ab]{1,2}"), split("[^a]"), {"type": "Punctuation", "behavior": "Isolated"}, byte_level(False, False)],
     # T5, XLM-R
@@ -419,17 +419,17 @@ SEQUENCES: list[list[Part]] = [
 
 
 @pytest.mark.parametrize("parts", SEQUENCES, ids=lambda parts: ",".join(part["type"] for part in parts))
-def test_sequences(parts: list[Part]) -> None:
+def test_sequences_split_as_in_hf(parts: list[Part]) -> None:
     check(parts, strings(300, 4))
 
 
-def test_any_two_parts() -> None:
+def test_random_sequences_split_as_in_hf() -> None:
     rng = random.Random(5)
     for seed in range(150):
         check(rng.choices(PARTS, k=rng.randint(2, 3)), strings(6, seed))
 
 
-def test_patterns_of_ours() -> None:
+def test_named_patterns_equal_split_text() -> None:
     text = "Hello, y'all! 1234567 日本語\n"
     for pattern in _core.pattern_names():
         spans = _core.split_text(text, pattern, is_regex=False)
@@ -475,7 +475,7 @@ def check_added(tokens: list[AddedToken], texts: list[str], skip_special: bool) 
         data, expected = text.encode(), []
         try:
             encoding = hf.encode(text, add_special_tokens=False)
-        except BaseException as error:  # a panic of theirs
+        except BaseException as error:  # a panic in HF
             assert "bad split" in str(error), error
             continue
         free, end = [], 0
@@ -486,7 +486,7 @@ def check_added(tokens: list[AddedToken], texts: list[str], skip_special: bool) 
         pieces = [(id, a, b) for id, a, b in [*free, (0, end, len(data))] if a < b]
         for id, (a, b) in zip(encoding.ids, encoding.offsets, strict=True):
             expected.append((id, len(text[:a].encode()), len(text[:b].encode())))
-        # Where the next token begins within white space that this one has taken, HF has the white space in both.
+        # If the next token begins within white space taken by this one, HF assigns the white space to both.
         for at in range(len(expected) - 1):
             id, a, b = expected[at]
             expected[at] = (id, a, min(b, expected[at + 1][1]))
@@ -494,7 +494,7 @@ def check_added(tokens: list[AddedToken], texts: list[str], skip_special: bool) 
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
-def test_added_tokens(flags: tuple[bool, bool, bool, bool]) -> None:
+def test_added_tokens_split_as_in_hf(flags: tuple[bool, bool, bool, bool]) -> None:
     rng = random.Random(str(flags))
     single_word, lstrip, rstrip, special = flags
     for _ in range(12):

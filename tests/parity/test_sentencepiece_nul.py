@@ -32,7 +32,7 @@ def model(content: str, kind: int, model_type: int, byte_fallback: bool) -> byte
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", MODELS)
-def test_with_byte_fallback_it_is_unused(name: str, kind: str, tmp_path: Path) -> None:
+def test_a_nul_piece_is_unused_with_byte_fallback(name: str, kind: str, tmp_path: Path) -> None:
     data = model("\0", TYPES[kind], MODELS[name], True)
     theirs, ours = (library.SentencePieceProcessor(model_proto=data) for library in (sentencepiece, drop_in))
     (tmp_path / "nul.model").write_bytes(data)
@@ -54,7 +54,9 @@ def test_with_byte_fallback_it_is_unused(name: str, kind: str, tmp_path: Path) -
 @pytest.mark.parametrize("content", ["\0", "a\0", "\0a", "\0\0"])
 @pytest.mark.parametrize("kind", ["normal", "control", "user-defined", "unused"])
 @pytest.mark.parametrize("byte_fallback", [False, True])
-def test_other_models_with_nul_are_refused_by_both_or_by_none(content: str, kind: str, byte_fallback: bool) -> None:
+def test_other_models_with_a_nul_piece_are_refused_as_by_sentencepiece(
+    content: str, kind: str, byte_fallback: bool
+) -> None:
     data = model(content, TYPES[kind], MODELS["unigram"], byte_fallback)
     loaded = []
     for library in (sentencepiece, drop_in):

@@ -48,7 +48,7 @@ def pieces(model: bytes) -> list[tuple[str, float, int]]:
 
 
 def check(lines: list[str], vocab_size: int, **options: Any) -> jeton.Tokenizer:
-    """Trains both and compares the models, and what sentencepiece makes of texts with either."""
+    """Trains both, and compares the models and the ids of texts that sentencepiece gives with either."""
     theirs = train_theirs(lines, vocab_size, **options)
     preset = SentencePiece(**{"hard_vocab_limit": False, **options})
     tok = jeton.train(lines, vocab_size, preset=preset, progress=False)
@@ -100,7 +100,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def lines_of(seed: int, words: int = 3_000) -> list[str]:
-    """Lines with many ties, many scripts, numbers, and what the trainer leaves out."""
+    """Lines with many ties, many scripts, numbers, and text that the trainer leaves out."""
     rng = random.Random(seed)
     text = synthetic(seed, words).replace("12 ", f"{rng.randint(0, 99_999)} ")
     lines = [line for line in text.replace("\r", "").split("\n") if line]
@@ -116,25 +116,25 @@ def lines_of(seed: int, words: int = 3_000) -> list[str]:
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
-def test_equal_models(options: dict[str, Any]) -> None:
+def test_generated_texts_give_equal_models(options: dict[str, Any]) -> None:
     check(lines_of(1), 900, **options)
 
 
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_equal_models_on_other_texts(seed: int) -> None:
+def test_other_texts_give_equal_models(seed: int) -> None:
     check(lines_of(seed, 800), 500 + 100 * seed)
 
 
 @pytest.mark.parametrize("lines", [["aab aaab ab"], ["low low lower newest newest", "widest"], ["aaaaaaaaaaaa"]])
-def test_equal_to_the_last_pair(lines: list[str]) -> None:
-    """When no pair is left, SentencePiece goes on with those that are gone."""
+def test_models_are_equal_after_the_last_pair(lines: list[str]) -> None:
+    """When no pair is left, SentencePiece continues with pairs that no longer occur."""
     for size in range(8, 40):
         options: dict[str, Any] = {"character_coverage": 1.0}
         if size >= 3 + len(set("".join(lines).replace(" ", "_"))) + 1:
             check(lines, size, **options)
 
 
-def test_too_few_pieces_is_an_error_there_and_here() -> None:
+def test_too_few_pieces_is_an_error_in_both() -> None:
     with pytest.raises(RuntimeError, match="too high"):
         train_theirs(["ab"], 100, hard_vocab_limit=True)
     with pytest.raises(jeton.TrainingError, match="fewer than vocab_size=100"):
@@ -148,7 +148,7 @@ def test_too_few_pieces_is_an_error_there_and_here() -> None:
     ids=["default", "all characters", "bytes and digits", "short and loose", "spaces"],
 )
 @pytest.mark.timeout(900)
-def test_equal_models_of_corpora(data: Path, name: str, options: dict[str, Any]) -> None:
+def test_corpora_give_equal_models(data: Path, name: str, options: dict[str, Any]) -> None:
     lines = read(data, name, amount(2_000_000, default=100_000)).split("\n")
     check([line.removesuffix("\r") for line in lines if line], amount(8_000, default=4_000), **options)
 
@@ -178,10 +178,10 @@ def rules(blob: bytes) -> dict[str, str]:
     return found
 
 
-@pytest.mark.slow(reason="test_equal_models normalizes by both")
+@pytest.mark.slow(reason="test_generated_texts_give_equal_models normalizes by both")
 @pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc"])
-def test_equal_rules(name: str) -> None:
-    """All 225 thousand rules, for characters and for sequences, are those in SentencePiece's models."""
+def test_normalization_rules_equal_sentencepiece(name: str) -> None:
+    """All 225,000 rules for characters and sequences equal those in SentencePiece's models."""
     model = messages.ModelProto()
     model.ParseFromString(train_theirs(["abc abd"] * 3, 10, normalization_rule_name=name))
     theirs = rules(model.normalizer_spec.precompiled_charsmap)
@@ -194,8 +194,8 @@ def test_equal_rules(name: str) -> None:
 # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_equal_scripts() -> None:
-    """Which characters go together: code points beside one of each of six scripts, all in one training."""
+def test_scripts_that_merge_equal_sentencepiece() -> None:
+    """Characters that may merge: code points next to a letter of each of six scripts, in one training."""
     anchors = "aжαあ한ا"
     dull = [
         (0x3500, 0x4D00),

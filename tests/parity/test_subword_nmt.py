@@ -44,7 +44,7 @@ def check(text: str, symbols: int, **options: Any) -> None:
 
 
 def plain(seed: int) -> str:
-    """Text without the spaces that subword-nmt's regex takes for the end of a symbol."""
+    """Text without the spaces that subword-nmt's regex reads as the end of a symbol."""
     text = synthetic(seed) + "\n" + CORPUS.replace("\r", "")
     return "".join(char if char in " \n" or not char.isspace() else "_" for char in text)
 
@@ -52,13 +52,13 @@ def plain(seed: int) -> str:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("options", [{}, {"min_frequency": 7}, {"total_symbols": True}], ids=str)
 @pytest.mark.parametrize("seed", range(amount(3, default=1)))
-def test_generated(seed: int, options: dict[str, Any]) -> None:
+def test_generated_corpora_give_equal_merges(seed: int, options: dict[str, Any]) -> None:
     check(plain(seed), 700, **options)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["english", "chinese", "code"])
-def test_corpora(data: Path, name: str) -> None:
+def test_real_corpora_give_equal_merges(data: Path, name: str) -> None:
     text = read(data, name, amount(700_000, default=50_000))
     check("".join(char if char in " \n" or not char.isspace() else "_" for char in text), amount(1_500, default=250))

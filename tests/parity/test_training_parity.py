@@ -72,7 +72,7 @@ def check_hf(texts: list[str], vocab_size: int, special_tokens: list[str], min_f
 
 @pytest.mark.parametrize("special_tokens", [[], ["<s>", "<pad>", "</s>"]], ids=["plain", "special tokens"])
 @pytest.mark.parametrize("seed", range(4))
-def test_hf_small(seed: int, special_tokens: list[str]) -> None:
+def test_small_corpora_give_equal_merges_in_hf(seed: int, special_tokens: list[str]) -> None:
     check_hf([synthetic(seed), CORPUS], 1_500, special_tokens)
 
 
@@ -81,8 +81,10 @@ def test_hf_stops_at_the_same_frequency() -> None:
     check_hf([synthetic(9, 800)], 3_000, [], min_frequency=2)
 
 
-@pytest.mark.slow(reason="equal merges on smaller texts: test_hf_small, test_hf_training.py")
-def test_hf_20_mb(data: Path) -> None:
+@pytest.mark.slow(
+    reason="equal merges on smaller texts: test_small_corpora_give_equal_merges_in_hf, test_hf_training.py"
+)
+def test_20_mb_give_equal_merges_in_hf(data: Path) -> None:
     parts = [read(data, name, 7_000_000) for name in ("english", "chinese", "code")]
     texts: list[str] = []
     room = 20_000_000
@@ -92,7 +94,7 @@ def test_hf_20_mb(data: Path) -> None:
             if room < 0:
                 break
             texts.append(line)
-    check_hf(texts, 8_000, ["<|s|>", "<|pad|>"])  # not in the corpus: HF does not cut it at special tokens, we do
+    check_hf(texts, 8_000, ["<|s|>", "<|pad|>"])  # not in the corpus, where only Jeton splits at them
 
 
 # ── minbpe ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -140,7 +142,7 @@ def check_minbpe(text: str, num_merges: int, pattern: str | None) -> None:
 
 @pytest.mark.parametrize("pattern", [None, "gpt4"])
 @pytest.mark.parametrize("seed", range(amount(3, default=1)))
-def test_minbpe_small(seed: int, pattern: str | None) -> None:
+def test_small_corpora_give_equal_merges_in_minbpe(seed: int, pattern: str | None) -> None:
     check_minbpe(synthetic(seed, 1_200), 200, pattern)
 
 
@@ -151,5 +153,5 @@ def test_minbpe_until_nothing_is_left() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("pattern", [None, "gpt4"])
-def test_minbpe_1_mb(data: Path, pattern: str | None) -> None:
+def test_1_mb_gives_equal_merges_in_minbpe(data: Path, pattern: str | None) -> None:
     check_minbpe(read(data, "english", 1_000_000), 1_000, pattern)

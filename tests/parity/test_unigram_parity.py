@@ -1,6 +1,6 @@
 """Unigram training and SentencePiece 0.2.3's, on the same lines or words: nearly the same pieces, and a text as likely.
 
-They cannot be equal to the last piece: SentencePiece adds in 32 bits, and what is dropped in one turn changes the
+The pieces cannot all be equal: SentencePiece adds in 32 bits, and the pieces dropped in one round change the
 next. So both are measured: how many pieces are shared, and the likelihood of the words, by one and the same scorer.
 """
 
@@ -20,7 +20,7 @@ import jeton
 from jeton.training.presets import SentencePieceUnigram
 from tests.selection import amount, rest_is_slow
 
-UNKNOWN = -25.0  # what a character costs that is no piece, in either vocabulary
+UNKNOWN = -25.0  # score of a character without a piece, in either vocabulary
 
 Words = dict[str, int]
 
@@ -81,7 +81,7 @@ def check(words: Words, vocab_size: int, folder: Path) -> None:
     assert len(ours) == len(theirs)
     assert len(ours.keys() & theirs.keys()) >= 0.99 * len(theirs)
     assert likelihood(words, ours) == pytest.approx(likelihood(words, theirs), rel=0.001)
-    # Without its bugs the text is more likely.
+    # Without SentencePiece's bugs, the text is more likely.
     assert likelihood(words, by_us(words, vocab_size, bug_compatible=False)) > likelihood(words, theirs)
 
 
@@ -101,12 +101,12 @@ def synthetic(seed: int, num: int = 15_000) -> Words:
     return words
 
 
-def test_generated_words(tmp_path: Path) -> None:
+def test_generated_words_give_equal_pieces(tmp_path: Path) -> None:
     check(synthetic(1), 800, tmp_path)
 
 
 def check_lines(text: str, vocab_size: int, folder: Path, symbols: Sequence[str] = ()) -> None:
-    """From lines it is known what follows each word, which decides whether the word is among the first pieces."""
+    """Lines show what follows each word, which decides whether the word is a seed piece."""
     path = folder / "lines.txt"
     path.write_text(text, "utf-8", newline="\n")
     sentencepiece.SentencePieceTrainer.train(
@@ -129,7 +129,7 @@ def check_lines(text: str, vocab_size: int, folder: Path, symbols: Sequence[str]
     assert likelihood(words, ours) == pytest.approx(likelihood(words, theirs), rel=0.001)
 
 
-def test_generated_lines(tmp_path: Path) -> None:
+def test_generated_lines_give_equal_pieces(tmp_path: Path) -> None:
     rng = random.Random(2)
     words = [word[1:] for word in synthetic(2, 3_000)]
     lines = (
@@ -137,7 +137,7 @@ def test_generated_lines(tmp_path: Path) -> None:
         for _ in range(amount(9_000, default=3_000))
     )
     text = "".join(line + rng.choice(["", "", "<sep>", " <sep> a"]) + "\n" for line in lines)
-    # What ends the last line of all SentencePiece takes for a substring to begin with; no other line ends like this.
+    # SentencePiece takes the end of the last line as a seed substring, so no other line ends like it.
     check_lines(text + "q\n", 500, tmp_path, ["<sep>"])
 
 
@@ -154,14 +154,14 @@ def corpus_text(corpus: str) -> str:
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.parametrize("corpus", rest_is_slow(CORPORA, lambda corpus: corpus == "english", "English"))
 @pytest.mark.timeout(600)
-def test_lines_of_corpora(corpus: str, tmp_path: Path) -> None:
+def test_lines_of_corpora_give_equal_pieces(corpus: str, tmp_path: Path) -> None:
     check_lines(corpus_text(corpus), VOCAB_SIZE, tmp_path)
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.parametrize("corpus", rest_is_slow(CORPORA[:3], lambda corpus: corpus == "chinese", "Chinese"))
 @pytest.mark.timeout(600)
-def test_corpora(corpus: str, tmp_path: Path) -> None:
+def test_words_of_corpora_give_equal_pieces(corpus: str, tmp_path: Path) -> None:
     text = corpus_text(corpus).replace("\t", " ")
     words: Words = {}
     for word in text.split():

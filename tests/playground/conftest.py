@@ -42,7 +42,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @contextmanager
 def running(catalog: Catalog) -> Iterator[str]:
-    """A playground with these tokenizers; gives its address."""
+    """Runs a playground with these tokenizers; yields its address."""
     with bind() as listener:
         port = listener.getsockname()[1]
         server = make_server(catalog, port)
@@ -73,13 +73,13 @@ def catalog(vocabs: Path) -> Catalog:
 
 @pytest.fixture(scope="session")
 def address(catalog: Catalog) -> Iterator[str]:
-    """Where the playground of the tests is."""
+    """The address of the playground of the tests."""
     with running(catalog) as address:
         yield address
 
 
 class Reply(NamedTuple):
-    """What a server answers."""
+    """A response of the server."""
 
     status: int
     headers: dict[str, str]
@@ -120,7 +120,7 @@ def send(address: str) -> Send:
 
 
 class Problems(list[str]):
-    """What a page complained of: errors of scripts, of the console and of requests."""
+    """Errors on a page: of scripts, of the console and of requests."""
 
     def watch(self, page: Any) -> None:
         page.on("pageerror", lambda error: self.append(f"script: {error}"))
@@ -128,11 +128,11 @@ class Problems(list[str]):
         page.on("requestfailed", lambda request: self._failed(request))
 
     def _failed(self, request: Any) -> None:
-        if request.failure != "net::ERR_ABORTED":  # a question that a newer one took the place of
+        if request.failure != "net::ERR_ABORTED":  # a request that a newer one replaced
             self.append(f"{request.url}: {request.failure}")
 
     def forgive(self, words: str) -> None:
-        """Takes away what a test has provoked, which must be there."""
+        """Removes an error that a test has caused on purpose; it must have occurred."""
         left = [problem for problem in self if words not in problem]
         assert len(left) < len(self), f"no complaint of {words!r}: {list(self)}"
         self[:] = left
@@ -151,7 +151,7 @@ def context_options() -> dict[str, Any]:
 
 @pytest.fixture
 def page(chromium: Any, address: str, problems: Problems, context_options: dict[str, Any]) -> Iterator[Any]:
-    """A fresh page at the playground, without anything remembered; complaints fail the test."""
+    """A new page of the playground, without stored state; errors on it fail the test."""
     context = chromium.new_context(base_url=address, **context_options)
     context.set_default_timeout(15_000)
     page = context.new_page()
@@ -177,14 +177,14 @@ def open_page(page: Any) -> Callable[..., Any]:
 
 
 def choose(page: Any, name: str, label: str = "Tokenizer") -> None:
-    """Chooses in a combobox, by typing."""
+    """Chooses an option of a combobox by typing."""
     box = page.get_by_role("combobox", name=label, exact=True)
     box.fill(name)
     box.press("Enter")
 
 
 def axe_violations(page: Any) -> list[str]:
-    """What an automated check of accessibility finds."""
+    """Violations that the accessibility checker axe finds."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = axe.run(page).response["violations"]
     return [f"{v['id']}: {v['help']}: " + "; ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found]

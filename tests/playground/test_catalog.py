@@ -1,4 +1,4 @@
-"""Which tokenizers there are, and what is said of those that are broken."""
+"""The catalog: the list of tokenizers, and the errors of broken ones."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def entry(catalog: Catalog, key: str) -> dict[str, object]:
 
 
 def named(number: int) -> bytes:
-    """The file of a tokenizer that differs from those of other numbers."""
+    """The file of a tokenizer that is different for each number."""
     return byte_tokenizer((97, 98, 256), special_tokens={f"<|{number}|>": 300}).to_bytes()
 
 
 class TestWithoutFiles:
-    def test_there_are_three(self) -> None:
+    def test_three_tokenizers_are_built_in(self) -> None:
         assert keys(Catalog(cached=False)) == ["default", "lessons", "bytes"]
         assert Catalog(cached=False).get("default") is jeton.default()
 
@@ -40,7 +40,7 @@ class TestWithoutFiles:
         tok = Catalog(cached=False).get("bytes")
         assert tok.encode("é\n") == [0xC3, 0xA9, 0x0A]
 
-    def test_the_lessons_train_one(self) -> None:
+    def test_the_tokenizer_of_the_lessons_is_trained(self) -> None:
         catalog = Catalog(cached=False)
         assert entry(catalog, "lessons")["loaded"] is False
         tok = catalog.get("lessons")
@@ -56,7 +56,7 @@ class TestWithoutFiles:
 
 
 class TestNamed:
-    def test_they_stand_first_and_are_called_what_they_are(self, tmp_path: Path) -> None:
+    def test_named_tokenizers_are_listed_first_by_file_name(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.tokenizer.json"
         tokenizer("byte gpt2").save(path)
         folder = tmp_path / "chat"
@@ -65,14 +65,14 @@ class TestNamed:
         assert keys(catalog)[:2] == ["mine", "chat"]
         assert catalog.get("mine") == tokenizer("byte gpt2")
 
-    def test_two_of_one_name_are_told_apart(self, tmp_path: Path) -> None:
+    def test_files_of_equal_names_are_numbered(self, tmp_path: Path) -> None:
         paths = [tmp_path / folder / "tok.json" for folder in "ab"]
         for path in paths:
             path.parent.mkdir()
             tokenizer("byte gpt2").save(path)
         assert keys(Catalog(map(str, paths), cached=False))[:2] == ["tok", "tok (2)"]
 
-    def test_what_is_named_and_not_there_is_an_error_at_once(self) -> None:
+    def test_a_missing_file_is_an_error_at_once(self) -> None:
         with pytest.raises(FileNotFoundError, match="nowhere"):
             Catalog(["nowhere.json"], cached=False)
 
@@ -105,7 +105,7 @@ class TestFolder:
             "bytes",
         ]
 
-    def test_looking_loads_nothing_and_loading_happens_once(
+    def test_listing_loads_nothing_and_concurrent_gets_load_once(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         tokenizer("byte gpt2").save(tmp_path / "a.json")
@@ -120,7 +120,7 @@ class TestFolder:
             thread.join()
         assert len(calls) == 1
 
-    def test_what_is_wrong_is_said_at_the_entry(self, tmp_path: Path) -> None:
+    def test_a_load_error_is_shown_at_the_entry(self, tmp_path: Path) -> None:
         (tmp_path / "broken.json").write_text('{"model": {')
         catalog = Catalog(folder=tmp_path, cached=False)
         assert entry(catalog, "broken")["error"] is None
@@ -129,7 +129,7 @@ class TestFolder:
         facts = entry(catalog, "broken")
         assert facts["error"] == str(caught.value)
         assert facts["loaded"] is False
-        with pytest.raises(JetonError):  # and once more, without loading again
+        with pytest.raises(JetonError):  # a second time, without loading again
             catalog.get("broken")
 
     def test_a_file_that_goes_away_is_an_error_at_the_entry(self, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ class TestFolder:
         with pytest.raises(FormatError, match="a cannot be read"):
             catalog.get("a")
 
-    def test_real_files(self, data: Path) -> None:
+    def test_published_files_are_listed_by_name(self, data: Path) -> None:
         catalog = Catalog(folder=data / "vocabs", cached=False)
         found = keys(catalog)
         assert found[:3] == ["o200k_base", "cl100k_base", "llama3"]
@@ -162,7 +162,7 @@ class TestCaches:
     def test_no_caches_are_no_error(self) -> None:
         assert keys(Catalog()) == ["default", "lessons", "bytes"]
 
-    def test_downloads_of_ours(self, data: Path, tmp_path: Path) -> None:
+    def test_jetons_downloads_are_listed(self, data: Path, tmp_path: Path) -> None:
         (tmp_path / "jeton").mkdir()
         shutil.copy(data / "vocabs" / "cl100k_base.tiktoken", tmp_path / "jeton" / "cl100k_base.tiktoken")
         catalog = Catalog()
@@ -186,8 +186,8 @@ class TestCaches:
 
 
 class TestDropped:
-    def test_its_key_is_the_name_of_its_file(self) -> None:
-        """Links show it, and a tokenizer that is opened again is there under the same key."""
+    def test_the_key_is_the_file_name(self) -> None:
+        """Links contain the key, so a tokenizer that is opened again gets the same key."""
         catalog = Catalog(cached=False)
         tok, other = tokenizer("byte gpt2"), tokenizer("byte none")
         facts = catalog.add("mine.json", tok.to_bytes())
@@ -195,10 +195,10 @@ class TestDropped:
         assert catalog.get("mine.json") == tok
         assert catalog.add("mine.json", other.to_bytes())["key"] == "mine.json (2)"
         assert catalog.add("mine.json", tok.to_bytes())["key"] == "mine.json"
-        assert catalog.add("bytes", tok.to_bytes())["key"] == "bytes (2)", "one that was there before keeps its key"
+        assert catalog.add("bytes", tok.to_bytes())["key"] == "bytes (2)", "a built-in tokenizer keeps its key"
         assert (catalog.get("mine.json"), catalog.get("mine.json (2)")) == (tok, other)
 
-    def test_the_oldest_goes(self) -> None:
+    def test_the_oldest_file_is_evicted(self) -> None:
         catalog = Catalog(cached=False)
         added = [catalog.add(f"{n}.json", named(n))["key"] for n in range(MAX_DROPPED + 3)]
         assert [entry["key"] for entry in catalog.describe() if entry["dropped"]] == added[3:]
@@ -210,9 +210,11 @@ class TestDropped:
         try:
             catalog.add(name, (TESTDATA / "hostile" / name).read_bytes())
         except JetonError as error:
-            assert "jeton-" not in str(error), "it names our own folder"
+            assert "jeton-" not in str(error), "the error names a temporary folder"
             assert str(error).strip()
             assert keys(catalog) == before
+        else:
+            assert len(keys(catalog)) == len(before) + 1
 
     @pytest.mark.parametrize(
         "content",
@@ -227,7 +229,7 @@ class TestDropped:
             b"PK\x03\x04" + b"\0" * 99,
         ],
     )
-    def test_what_is_no_tokenizer_is_refused(self, content: bytes) -> None:
+    def test_files_without_a_tokenizer_are_refused(self, content: bytes) -> None:
         with pytest.raises(JetonError) as caught:
             Catalog(cached=False).add("x.json", content)
         assert len(str(caught.value)) < 1000
@@ -255,13 +257,13 @@ class TestDropped:
             [],
         )
 
-    def test_one_that_is_broken_leaves_the_others(self) -> None:
+    def test_a_broken_file_does_not_affect_the_others(self) -> None:
         opened = Catalog(cached=False).open([("a.json", b"{"), ("b.json", tokenizer("byte gpt2").to_bytes())])
         assert [entry["key"] for entry in opened["entries"]] == ["b.json"]
         assert [error["name"] for error in opened["errors"]] == ["a.json"]
         assert "a.json" in opened["errors"][0]["error"]
 
-    def test_one_without_entries_is_refused(self, tmp_path: Path) -> None:
+    def test_an_empty_vocabulary_is_refused(self, tmp_path: Path) -> None:
         empty = b'{"version":"1.0","added_tokens":[],"model":{"type":"BPE","vocab":{},"merges":[]}}'
         with pytest.raises(FormatError, match=r"mine\.json has an empty vocabulary"):
             Catalog(cached=False).add("mine.json", empty)
@@ -270,7 +272,7 @@ class TestDropped:
         with pytest.raises(FormatError, match="empty has an empty vocabulary"):
             catalog.get("empty")
 
-    def test_half_of_a_pair_says_what_lacks(self) -> None:
+    def test_one_file_of_a_pair_is_refused(self) -> None:
         with pytest.raises(FormatError, match="one of two files"):
             Catalog(cached=False).add("vocab.json", json.dumps({"a": 0, "b": 1}).encode())
 
@@ -286,5 +288,5 @@ class TestDropped:
             ("天.json", "天.json"),
         ],
     )
-    def test_names_are_shown_and_nothing_else(self, given: str, shown: str) -> None:
+    def test_only_the_file_name_of_a_path_is_shown(self, given: str, shown: str) -> None:
         assert Catalog(cached=False).add(given, tokenizer("byte gpt2").to_bytes())["name"] == shown

@@ -34,13 +34,13 @@ def test_turns_and_control_tokens(open_page: Open) -> None:
     heads = page.locator(".turn .of b").all_inner_texts()
     assert heads == ["system · message 1", "user · message 2", "assistant · message 3"]
     assert page.locator(".turn .t.x").all_inner_texts() == ["<|im_start|>", "<|im_end|>"] * 3
-    assert page.locator(".turn >> nth=1").locator(".t.x").count() == 2  # not those that the message spells
+    assert page.locator(".turn >> nth=1").locator(".t.x").count() == 2  # not those spelled in the message
     page.get_by_text("Parse special tokens in messages").click()
     page.wait_for_selector(".turn >> nth=1 >> .t.x >> nth=3")
     assert page.locator(".spelled-list li").count() == 0
 
 
-def test_what_a_message_spells_is_text(open_page: Open) -> None:
+def test_special_tokens_spelled_in_a_message_are_text(open_page: Open) -> None:
     page = opened(open_page)
     lines = page.locator(".spelled-list li").all_inner_texts()
     assert [line.split(" is plain text ")[0] for line in lines] == [
@@ -72,7 +72,7 @@ def test_an_answer_is_opened(open_page: Open) -> None:
     assert "assistant" in page.locator(".turn.nobody .tokens").inner_text()
 
 
-def test_keyboard_alone(open_page: Open) -> None:
+def test_messages_are_edited_and_moved_by_keys(open_page: Open) -> None:
     page = opened(open_page)
     page.get_by_label("Content of message 1").focus()
     page.keyboard.press("Alt+ArrowDown")
@@ -85,7 +85,7 @@ def test_keyboard_alone(open_page: Open) -> None:
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "chat-content-3"
     page.keyboard.type("more")
-    page.get_by_role("button", name="Remove message 1").focus()  # before what was typed has been sent
+    page.get_by_role("button", name="Remove message 1").focus()  # before the typed text has been sent
     page.keyboard.press("Enter")
     assert boxes(page) == ["a<|im_end|>\n<|im_start|>b", "ok", "more"]
     roles = [role.input_value() for role in page.get_by_label("Role").all()]
@@ -159,7 +159,7 @@ def test_a_long_paste_is_refused(open_page: Open) -> None:
     ],
     ids=["light", "dark", "narrow"],
 )
-def test_accessible(open_page: Open, context_options: dict[str, Any]) -> None:
+def test_the_view_has_no_accessibility_violations(open_page: Open, context_options: dict[str, Any]) -> None:
     page = opened(open_page, prompt=True)
     page.locator(".turn .t").first.click()
     page.wait_for_selector(".view-chat .detail .card dd")

@@ -23,7 +23,7 @@ from ..material import CORPUS, tokenizer
 from ..selection import rest_is_slow
 from .conftest import Problems, axe_violations, running
 
-# Names, English terms in parentheses, and words of questions, which Chinese texts have as they are.
+# Names, English terms in parentheses, and words of questions, which Chinese texts do not translate.
 NAMES = {
     *("Jeton", "Playground", "ChatML", "JSON", "YAML", "Python", "Unicode", "Unigram", "WordPiece", "SentencePiece"),
     *("Hugging", "Face"),
@@ -59,7 +59,7 @@ HAN = """() => [...document.querySelectorAll(".pane .t, .paragraph p, .story p, 
 
 TEXT = "The strawberry 今天的天气很好 麒麟\n<|endoftext|> 👩‍🔬"
 CHAT = [{"role": "user", "content": "zebra <|im_end|>"}, {"role": "assistant", "content": "猫"}]
-# View and what it shows: the state, and what to wait for
+# view -> its state, and the selector to wait for
 VIEWS: dict[str, tuple[dict[str, Any], str]] = {
     "first": ({}, ".view-tokens .finding em"),
     "tokens": ({"view": "tokens", "tokenizer": "bpe", "text": TEXT, "token": 2}, ".card dl"),
@@ -103,7 +103,7 @@ ERRORS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A playground with short names, which are no English words."""
+    """A playground with short names that are not English words."""
     folder = tmp_path_factory.mktemp("zh")
     tokenizer("byte gpt2").save(folder / "bpe.json")
     for name, preset, size in (("uni.model", "sentencepiece-unigram", 110), ("wp.json", "bert", 200)):
@@ -164,7 +164,7 @@ def test_no_error_is_english(open_page: Open, problems: Problems, name: str) -> 
 
 
 def test_a_missing_translation_is_found(open_page: Open) -> None:
-    """The checks above see one text of a view, one label and one message of an error that the catalog lacks."""
+    """The checks above find a text of a view, a label and an error message missing from the catalog."""
     page = open_page(*VIEWS["vocabulary"])
     assert english(page, {}) == []
     page.evaluate("""() => {

@@ -1,4 +1,4 @@
-"""The menu *Export*: what is copied gives what is shown, and files are pictures and pages of their own."""
+"""The menu *Export*: copied code gives the shown result, and files are self-contained pictures and pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STATES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def open_page(open_page: Open, page: Any) -> Open:  # of conftest.py
-    """A view with its text, which may use the clipboard."""
+    """Opens a view with its text, and permission to use the clipboard."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
 
     def open_view(view: str, **state: Any) -> Any:
@@ -177,7 +177,7 @@ class TestCopies:
         if "by" not in search:
             assert len(output_of(copied(page, "Shell command")).splitlines()) >= len(found)
 
-    def test_an_open_entry(self, open_page: Open) -> None:
+    def test_an_open_entry_is_exported(self, open_page: Open) -> None:
         id = max(SMALL.vocab)
         page = open_page("vocabulary", id=id)
         page.wait_for_selector(".card")
@@ -208,7 +208,7 @@ class TestCopies:
         assert jeton.__version__ in entry
         assert "127.0.0.1" not in entry
 
-    def test_a_tokenizer_that_no_call_loads(self, open_page: Open) -> None:
+    def test_a_tokenizer_that_cannot_be_loaded_by_name_has_no_call(self, open_page: Open) -> None:
         names = items(open_page("tokens", tokenizer="bytes"))
         assert "Ids" in names
         assert not {"Call in Python", "Shell command"} & set(names)
@@ -263,7 +263,7 @@ class TestFiles:
             dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g)[0] < 128")
             assert dark == (scheme == "dark")
             assert axe_violations(page) == []
-        assert len(requests) == 1, "it loads nothing"
+        assert len(requests) == 1, "the page loads no other resource"
 
     def test_html_has_the_text_and_what_a_card_says(self, open_page: Open, chromium: Any, tmp_path: Path) -> None:
         text = "the 今天 tale"
@@ -276,7 +276,7 @@ class TestFiles:
             first = SMALL.tokenize(text).ids[0]
             assert page.locator(".t").first.get_attribute("title").startswith(f"id {first} · 74")
 
-    def test_png_is_the_same_picture(self, open_page: Open) -> None:
+    def test_png_has_twice_the_size_of_the_svg(self, open_page: Open) -> None:
         page = open_page("tokens")
         name, content = saved(page, "PNG")
         assert name == "tokens.png"
@@ -309,7 +309,7 @@ class TestFiles:
 
 
 class TestMenu:
-    def test_with_keys_alone(self, open_page: Open) -> None:
+    def test_the_menu_works_with_keys(self, open_page: Open) -> None:
         page = open_page("tokens")
         page.locator(".menu > button").focus()
         page.keyboard.press("ArrowDown")
@@ -342,7 +342,7 @@ class TestMenu:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert axe_violations(page) == []
 
-    def test_in_chinese(self, open_page: Open) -> None:
+    def test_the_menu_is_in_chinese(self, open_page: Open) -> None:
         page = open_page("tokens", lang="zh")
         page.get_by_role("button", name="导出").click()
         assert "Python 调用" in page.get_by_role("menuitem").all_inner_texts()

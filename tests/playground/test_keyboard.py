@@ -1,4 +1,4 @@
-"""Every view with the keyboard alone: all that can be pressed is reached, shows that it is, and lets go again."""
+"""Every view with the keyboard alone: each control can be focused, shows its focus, and can be left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..selection import rest_is_slow
 
 VIEWS = ("tokens", "why", "train", "compare", "chat", "vocabulary", "classics")
 
-# What Tab must reach: of radio buttons that belong together one, of tokens beside each other one, whichever is current.
+# What Tab must reach: one of a group of radio buttons, and one of adjacent tokens, whichever is current.
 INTERACTIVE = """() => {
     const all = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
     const groups = new Set();
@@ -56,10 +56,10 @@ def test_all_of_a_view_is_reached_and_left_by_tab(open_page: Callable[..., Any],
         page.keyboard.press("Tab")
         focused = page.evaluate(FOCUSED)
         if focused is None and reached:
-            break  # out of the page: nothing holds the focus
+            break  # past the end of the page: no element has the focus
         if focused is not None:
             number, shows, markup = focused
-            assert shows, f"does not show that it has the focus: {markup}"
+            assert shows, f"does not show its focus: {markup}"
             reached.append(number)
     else:
         raise AssertionError(f"Tab does not leave the page: {reached[-10:]}")

@@ -1,4 +1,4 @@
-"""Who may come in: the real server, asked by raw requests."""
+"""Requests that the server accepts or refuses: raw requests to a real server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def port(address: str) -> str:
 
 class TestHost:
     @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST"])
-    def test_our_address_is_let_in(self, send: Send, port: str, name: str) -> None:
+    def test_the_playgrounds_address_is_accepted(self, send: Send, port: str, name: str) -> None:
         assert send("GET", "/", headers={"Host": f"{name}:{port}"}).status == 200
 
     @pytest.mark.parametrize(
@@ -46,22 +46,22 @@ class TestHost:
             "",
         ],
     )
-    def test_every_other_is_not(self, send: Send, port: str, host: str) -> None:
+    def test_every_other_host_is_refused(self, send: Send, port: str, host: str) -> None:
         reply = send("POST", "/api/tokens", QUESTION, {"Host": host.format(port=port)})
         assert reply.status == 403
         assert reply.json["error"] == "the Host header is not the address of the playground"
 
-    def test_two_hosts_are_none(self, address: str, port: str) -> None:
+    def test_two_host_headers_are_refused(self, address: str, port: str) -> None:
         request = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\n\r\n"
         assert status(raw(port, request.encode())) in (400, 403)
 
-    def test_no_host_is_none(self, port: str) -> None:
+    def test_a_missing_host_header_is_refused(self, port: str) -> None:
         assert status(raw(port, b"GET / HTTP/1.0\r\n\r\n")) == 403
 
 
 class TestOrigin:
     @pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", "http://localhost:{port}"])
-    def test_ours_is_let_in(self, send: Send, port: str, origin: str) -> None:
+    def test_the_playgrounds_origin_is_accepted(self, send: Send, port: str, origin: str) -> None:
         assert send("POST", "/api/tokens", QUESTION, {"Origin": origin.format(port=port)}).status == 200
 
     @pytest.mark.parametrize(
@@ -78,23 +78,23 @@ class TestOrigin:
         ],
     )
     @pytest.mark.parametrize(("method", "path"), [("POST", "/api/tokens"), ("GET", "/api/tokenizers"), ("GET", "/")])
-    def test_every_other_is_not(self, send: Send, port: str, origin: str, method: str, path: str) -> None:
+    def test_every_other_origin_is_refused(self, send: Send, port: str, origin: str, method: str, path: str) -> None:
         body = QUESTION if method == "POST" else None
         reply = send(method, path, body, {"Origin": origin.format(port=port)})
         assert (reply.status, reply.json["error"]) == (403, "the playground accepts requests of its own page only")
         assert "access-control-allow-origin" not in reply.headers
 
-    def test_nobody_is_told_that_another_origin_may_ask(self, send: Send) -> None:
+    def test_preflight_of_another_origin_is_refused(self, send: Send) -> None:
         headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "PUT"}
         assert send("OPTIONS", "/api/tokenizers", headers=headers).status == 403
 
     @pytest.mark.parametrize(
         ("site", "status"), [("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403)]
     )
-    def test_questions_come_from_our_page(self, send: Send, site: str, status: int) -> None:
+    def test_sec_fetch_site_decides_about_requests(self, send: Send, site: str, status: int) -> None:
         assert send("GET", "/api/tokenizers", headers={"Sec-Fetch-Site": site}).status == status
 
-    def test_a_link_from_elsewhere_opens_the_page(self, send: Send) -> None:
+    def test_a_link_from_another_site_opens_the_page(self, send: Send) -> None:
         assert send("GET", "/", headers={"Sec-Fetch-Site": "cross-site"}).status == 200
 
 
@@ -105,7 +105,7 @@ class TestBody:
         assert "32 MB" in reply.json["error"]
 
     @pytest.mark.parametrize("length", ["9" * 18, "9" * 4000])
-    def test_a_length_beyond_all_numbers_too(self, send: Send, length: str) -> None:
+    def test_a_huge_content_length_is_refused(self, send: Send, length: str) -> None:
         assert send("POST", "/api/tokens", None, {"Content-Length": length}).status in (400, 413)
 
     def test_a_body_without_length_is_refused_when_it_is_over_the_limit(self, port: str) -> None:
@@ -117,17 +117,17 @@ class TestBody:
                 for _ in range((MAX_BODY_BYTES >> 20) + 1):
                     connection.sendall(chunk)
             except OSError:
-                pass  # refused meanwhile
+                pass  # refused in the meantime
             assert status(connection.recv(1 << 16)) == 413
 
-    def test_a_body_that_does_not_come_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_body_times_out(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(request_guard, "CHUNK_TIMEOUT_S", 0.2)
         start = time.perf_counter()
         request = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 100\r\n\r\nx"
         assert status(raw(port, request.encode())) == 408
         assert time.perf_counter() - start < 5
 
-    def test_a_body_that_comes_in_drips_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_slow_body_times_out(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(request_guard, "BODY_TIMEOUT_S", 0.5)
         start = time.perf_counter()
         head = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\n"
@@ -146,7 +146,7 @@ class TestBody:
         "body",
         [b"", b"{", b"[]", b'"text"', b"\xff", b"[" * 100_000, b"null", b'{"tokenizer": 3}', b'{"tokenizer": "bytes"}'],
     )
-    def test_what_is_no_question_gets_a_readable_error(self, send: Send, body: bytes) -> None:
+    def test_an_invalid_request_gets_a_readable_error(self, send: Send, body: bytes) -> None:
         reply = send("POST", "/api/tokens", body)
         assert reply.status == 400
         assert reply.json["kind"] == "ConfigError"
@@ -160,14 +160,14 @@ class TestBody:
             f'[["a",{"9" * 5_000}]]', f'[["a",{"9" * 4_000}]]', "%ff",
         ],
     )  # fmt: skip
-    def test_a_list_of_files_that_is_none_gets_a_readable_error(self, send: Send, files: str) -> None:
+    def test_an_invalid_list_of_files_gets_a_readable_error(self, send: Send, files: str) -> None:
         reply = send("PUT", "/api/tokenizers", b"abc", {"X-Files": files})
         assert reply.status == 400
         assert reply.json["error"].startswith("the header X-Files is not a list of names and sizes")
 
 
 class TestPaths:
-    def test_the_page(self, send: Send) -> None:
+    def test_the_page_is_served(self, send: Send) -> None:
         reply = send("GET", "/")
         assert reply.status == 200
         assert reply.headers["content-type"] == "text/html; charset=utf-8"
@@ -203,7 +203,7 @@ class TestPaths:
             "/index.html?x=1",
         ],
     )
-    def test_nothing_else_is_there(self, send: Send, path: str) -> None:
+    def test_other_paths_are_not_found(self, send: Send, path: str) -> None:
         assert send("GET", path).status == 404
 
     @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ class TestPaths:
         ("POST", "/api/tokens", {"Content-Length": str(MAX_BODY_BYTES + 1)}, 413),
     ],
 )
-def test_every_answer_says_what_a_page_may_load(
+def test_every_response_has_the_security_headers(
     send: Send, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
     body = b"" if method == "POST" and "Content-Length" not in headers else None
@@ -260,14 +260,14 @@ def test_every_answer_says_what_a_page_may_load(
     assert "server" not in reply.headers
 
 
-def test_the_policy_permits_nothing_from_elsewhere() -> None:
+def test_the_policy_permits_no_other_origin() -> None:
     policy = dict(rule.strip().split(" ", 1) for rule in HEADERS["Content-Security-Policy"].split(";"))
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert "unsafe" not in HEADERS["Content-Security-Policy"]
 
 
-def test_the_page_brings_no_script_and_no_style_of_its_own_and_nothing_from_elsewhere() -> None:
+def test_static_files_have_no_inline_code_and_no_external_resources() -> None:
     for path in STATIC.rglob("*"):
         if path.is_dir():
             continue
@@ -298,7 +298,7 @@ def test_the_page_brings_no_script_and_no_style_of_its_own_and_nothing_from_else
 
 
 def raw(port: str, request: bytes) -> bytes:
-    """What comes back for these bytes."""
+    """The response to these bytes."""
     with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as connection:
         connection.sendall(request)
         return connection.recv(1 << 16)

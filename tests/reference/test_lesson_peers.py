@@ -1,4 +1,4 @@
-"""What the lessons say about other libraries, asked of these libraries."""
+"""Statements of the lessons about other libraries, checked with these libraries."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_subword_nmt_counts_overlaps() -> None:
 
 def test_split_is_that_of_a_regex_engine_with_categories() -> None:
     rng = random.Random(8)
-    # U+0295 is a capital-less letter in one version of Unicode and a small one in another
+    # U+0295 is a letter without case in one version of Unicode, and a lowercase letter in another
     known = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Cs") and c != "\u0295"]
     frequent = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2028\u200b'sStTſKll'VE019٣½Ⅷǅʰ\u0301.,!/天"
     for _ in range(2000):
@@ -139,7 +139,7 @@ def test_split_is_that_of_a_regex_engine_with_categories() -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"\p{L}+", r"[^\p{Ll}\s]", r"\P{L}+", r"[\S]\s*", r"\\s|[\]\p{N}]", r"\p{Zs}"])
-def test_classes_mean_the_same_wherever_they_stand(pattern: str) -> None:
+def test_character_classes_equal_those_of_regex_inside_and_outside_of_brackets(pattern: str) -> None:
     text = "Ab c\x1c1\\s]٣\u3000小 é\t_"
     assert [part for part in split(text, pattern) if regex.fullmatch(pattern, part)] == regex.findall(pattern, text)
 

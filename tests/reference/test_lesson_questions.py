@@ -1,4 +1,4 @@
-"""Step 23: the figures that the lesson prints for published vocabularies are those of its text and of the engine."""
+"""Step 23: the figures printed for published vocabularies equal those of the lesson's text and of the engine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_ids_of_gpt_2_are_those_of_jeton(data: Path) -> None:
         assert lesson.encode(vocab, text) == gpt2.encode(text)
 
 
-def test_one_four_digit_number_in_a_hundred_is_a_token_of_gpt_2(data: Path) -> None:
+def test_about_one_percent_of_four_digit_numbers_are_tokens_of_gpt_2(data: Path) -> None:
     gpt2 = jeton.load(data / "vocabs" / "r50k_base.tiktoken")
     assert sum(gpt2.count(str(number)) == 1 for number in range(1000, 10_000)) == 88
 

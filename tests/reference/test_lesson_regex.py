@@ -1,4 +1,4 @@
-"""Step 14: the alternatives are those of the package `regex` and of Jeton's `explain`."""
+"""Step 14: the alternatives equal those of the package `regex` and of Jeton's `explain`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 13: a saved tokenizer is the same, and Jeton's with the same options."""
+"""Step 13: a saved tokenizer loads as an equal one, and equals Jeton's with the same options."""
 
 from __future__ import annotations
 

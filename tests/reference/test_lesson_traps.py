@@ -1,4 +1,4 @@
-"""Mistakes that tutorials on this subject make; each is pinned here to the right behavior."""
+"""Mistakes of other tutorials on this subject; the lessons have the right behavior."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def test_special_tokens_before_training_leave_the_bytes_their_ids() -> None:
 def test_training_ends_quietly_when_no_pair_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(train_bytes("ab", 258)) == 1
     assert train_bytes("", 300) == train_bytes([], 300) == train_bytes(["a", "b"], 300) == []
-    train_bytes("小小", 260, trace=print_merges(BYTES))  # half characters on the screen are no error
+    train_bytes("小小", 260, trace=print_merges(BYTES))  # showing half a character is not an error
     assert r"-> 256 b'\xe5\xb0'" in capsys.readouterr().out
 
 
-def test_training_refuses_what_makes_no_sense() -> None:
+def test_training_refuses_invalid_arguments() -> None:
     with pytest.raises(ValueError, match="vocab_size is 255"):
         train_bytes("ab", 255)
     with pytest.raises(ValueError, match="expected one of first, lowest_ids, highest_pair, shortest"):
@@ -121,7 +121,7 @@ def test_an_unseen_character_is_named_with_its_place() -> None:
     assert to_ids("今天冬冬", learned.alphabet, unk=99) == [1, 0, 99, 99]
 
 
-def test_decoding_names_the_id_that_is_not_there() -> None:
+def test_decoding_names_the_unknown_id() -> None:
     with pytest.raises(KeyError, match="id 256 at position 1"):
         decode([97, 256], BYTES)
     with pytest.raises(ValueError, match="errors is 'ignore'"):
@@ -132,7 +132,7 @@ def test_the_greedy_encoder_drops_nothing_and_reads_dots_as_dots() -> None:
     assert longest_first("xlow", ["low", "</w>"]) == ["</u>", "low", "</w>"]
     assert longest_first("a.", ["a."]) == ["a.", "</u>"]
     assert longest_first("a[.]", ["[.]", "</w>"]) == ["</u>", "[.]", "</w>"]
-    assert longest_first("</w", ["</w>"]) == ["</u>", "</w>"]  # the mark is one letter: `</w` holds no part of it
+    assert longest_first("</w", ["</w>"]) == ["</u>", "</w>"]  # the mark is one letter; `</w` is not
 
 
 def test_a_pattern_that_does_not_compile_is_refused() -> None:
@@ -161,7 +161,7 @@ def test_the_embedding_is_a_lookup_with_gradients() -> None:
             table.lookup([[wrong]])
 
 
-def test_numpy_takes_the_same_step() -> None:
+def test_numpy_takes_an_equal_gradient_step() -> None:
     rng = random.Random(12)
     for _ in range(100):
         rows, columns = rng.randrange(1, 9), rng.randrange(1, 5)
@@ -170,7 +170,7 @@ def test_numpy_takes_the_same_step() -> None:
         assert vectors.in_numpy(weight, ids, rate=0.25) == vectors.in_python(weight, ids, rate=0.25)
 
 
-def test_pytorch_takes_the_same_step() -> None:
+def test_pytorch_takes_an_equal_gradient_step() -> None:
     """Debian's PyTorch belongs to the Python of the system, so the lesson runs as a file there."""
     pythons = [sys.executable, "/usr/bin/python3"]
     python = next((path for path in pythons if Path(path).exists() and succeeds(path, "-c", "import torch")), None)
@@ -186,7 +186,7 @@ def succeeds(*command: str) -> bool:
     return subprocess.run(command, capture_output=True, check=False, timeout=120).returncode == 0
 
 
-def test_the_third_exercise_of_step_13_has_an_answer() -> None:
+def test_exercise_3_of_step_13_has_a_solution() -> None:
     merges = train_bytes(["bc"] * 3 + ["ab"] * 2 + ["cd"] * 2, 259)
     spelling = vocabulary(BYTES, merges)
     assert [spelling[id] for id in encode(list(b"abcd"), ranks(merges))] == [b"a", b"bc", b"d"]

@@ -1,4 +1,4 @@
-"""The lessons hold what they say, in English and in Chinese.
+"""The statements of the lessons are true, in English and in Chinese.
 
 Every example runs, every script prints, and a lesson needs nothing but the lessons before it.
 """
@@ -80,7 +80,7 @@ def test_every_public_name_has_an_example(name: str) -> None:
         "Step",
         "Compression",
         "Tokenizer",
-    }  # shown by what makes them
+    }  # shown by the functions that return them
     plain |= {"Merged", "Vocabulary", "Sizes"}
     for public in public_functions(module):
         assert public in plain or ">>> " in (getattr(module, public).__doc__ or ""), public
@@ -119,12 +119,12 @@ def test_lesson_8_prints_its_examples(capsys: pytest.CaptureFixture[str]) -> Non
         assert text in (lesson("step08_split").__doc__ or "")
     assert r"['if', ' x', ':', '\n       ', ' return'" in printed
     learned = next(line for line in reversed(printed.splitlines()) if line.startswith("  with a cut:"))
-    assert r"'\\n       '" in learned  # the indentation has become one token
+    assert r"'\\n       '" in learned  # the indentation is one token
 
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_jeton_and_its_command_line_give_the_same_as_the_lesson(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`beside_jeton` asserts that they do. Lessons 1 to 17 also show exactly what it runs, in both languages."""
+    """`beside_jeton` asserts equality. Lessons 1 to 17 also show the code that it runs, in both languages."""
     lesson(name).beside_jeton()
     commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("$ jeton ")]
     assert commands

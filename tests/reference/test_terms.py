@@ -1,4 +1,4 @@
-"""Chinese texts use one term for each idea: that of the 术语表 in docs/zh.md."""
+"""Chinese texts use the terms of the 术语表 in docs/zh.md, one for each concept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = sorted(
     ]
 )
 
-TERMS = {  # what must not occur: the term to write
+TERMS = {  # forbidden word -> the term to use
     "文字": "文本",
     "编号": "ID; 序号 for the number of an item in a picture",
     "字节层次": "字节级",
@@ -106,7 +106,7 @@ def test_forbidden_words_are_found_except_in_phrases_and_code() -> None:
     assert forbidden("`id` and ids, an English line") == []
 
 
-def test_there_is_a_text_of_each_kind() -> None:
+def test_files_of_each_kind_are_checked() -> None:
     suffixes = {path.name.split(".", 1)[1] for path in FILES}
     assert {"md", "zh.md", "zh.svg"} <= suffixes
 

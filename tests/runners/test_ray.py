@@ -1,4 +1,4 @@
-"""Tasks of a Ray cluster with three nodes on this machine, whose results are those of threads."""
+"""Tasks on a Ray cluster with three nodes on this machine give the results of threads."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ starts_cluster = pytest.mark.slow(reason="starts a cluster; test_runners has the
 
 Check = Callable[[], None]
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
-# A lost node is noticed after a second, and not after 15: it refuses connections. The timeout is for nodes that answer
-# slowly. Ray takes such a node for lost, and a driver of a lost node is killed with its process.
+# Detect a lost node after one second instead of 15: it refuses connections. The timeout is for nodes that answer
+# slowly: Ray treats such a node as lost, and kills the driver on a lost node.
 HEALTH = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 500,
@@ -83,7 +83,7 @@ def square(item: int, check: Check) -> tuple[int, str, str]:
 
 @starts_cluster
 def test_all_results_from_several_nodes(connected: Any) -> None:
-    """At most as many tasks as asked for are in flight."""
+    """At most the requested number of tasks are in flight."""
     taken = 0
 
     def items() -> Iterator[int]:
@@ -102,7 +102,7 @@ def test_all_results_from_several_nodes(connected: Any) -> None:
 
 
 class Marks:
-    """Fails in a way that a file in a folder remembers."""
+    """A task that fails, and records its calls in files of a folder."""
 
     def __init__(self, folder: Path, kind: str) -> None:
         self.folder, self.kind = folder, kind
@@ -170,7 +170,7 @@ class Endless:
 
 
 @starts_cluster
-def test_ctrl_c(connected: Any, tmp_path: Path) -> None:
+def test_ctrl_c_cancels_tasks(connected: Any, tmp_path: Path) -> None:
     began = 0.0
 
     def idle() -> None:
@@ -239,7 +239,7 @@ def test_a_driver_that_is_killed(cluster: Any, rows: Path, tok: jeton.Tokenizer,
 
 
 @starts_cluster
-def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None:
+def test_training_on_counts_of_a_cluster(cluster: Any, rows: Path, tmp_path: Path) -> None:
     jeton.shards.make(rows, tmp_path / "out", format="counts", runner="ray", ray_address=cluster.address, **OPTIONS)
     files = sorted((tmp_path / "out").glob("*.jtc"))
     assert len(files) > 5
@@ -247,7 +247,9 @@ def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None
 
 
 @starts_cluster
-def test_a_shuffle(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shuffle_on_a_cluster_equals_a_local_one(
+    cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     options = {**OPTIONS, "shuffle": 3}
     jeton.shards.make(rows, tmp_path / "local", tok, **options)
     jeton.shards.make(rows, tmp_path / "ray", tok, runner="ray", ray_address=cluster.address, **options)

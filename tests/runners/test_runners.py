@@ -41,7 +41,7 @@ def killed(item: int, check: Check) -> int:
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_all_results(name: str) -> None:
+def test_all_results_are_returned(name: str) -> None:
     assert sorted(RUNNERS[name](square, range(20), 2)) == [item * item for item in range(20)]
     assert list(RUNNERS[name](square, [], 2)) == []
 
@@ -97,7 +97,7 @@ def test_canceled_work_is_no_error() -> None:
 
 
 def test_a_thread_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that have been started stop."""
+    """Threads that were started before the failure stop."""
     start, started = threading.Thread.start, []
 
     def limited(thread: threading.Thread) -> None:

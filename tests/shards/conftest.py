@@ -1,4 +1,4 @@
-"""A corpus of every kind of file, a small tokenizer, and what shards must have of them."""
+"""A corpus of every kind of file, a small tokenizer, and the expected content of shards."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import pytest
 import jeton
 
 EOS = 280  # of the tokenizer below
-TABLES = ("parquet", "arrow", "mds")  # formats that `tables` reads, and `jeton.shards.open` does not
+TABLES = ("parquet", "arrow", "mds")  # formats that `tables` reads and `jeton.shards.open` does not
 WORDS = ["low", "lower", "new", " newest", "\n", "日本", "ä", "<|end|>", "wide", "  ", "x" * 40]
 
 
 @pytest.fixture(autouse=True)
 def date() -> Iterator[None]:
-    """One date in all manifests, also those of subprocesses, which are compared byte for byte."""
+    """Gives all manifests one date, also those of subprocesses, because they are compared byte for byte."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
         yield
@@ -59,7 +59,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def documents(corpus: Path, tok: jeton.Tokenizer) -> list[list[int]]:
-    """Ids of each document that has tokens, with eos, one after the other by the slow path."""
+    """Ids of each document that has tokens, with eos, encoded one by one on the slow path."""
     from jeton.corpus import open_corpus
 
     return [[*tok.encode(document.data), EOS] for document in open_corpus(corpus) if document.data]

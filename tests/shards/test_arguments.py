@@ -45,13 +45,13 @@ def test_each_argument_has_its_totals(
     assert facts_of(tmp_path / "out" / "manifest.json")["arguments"] == found
     assert jeton.shards.report(tmp_path / "out") == report
     assert "## Arguments\n\n| argument | documents |" in report.to_markdown()
-    if options == {"format": "bin"}:  # the same plan, with other names of the same files: the first ones stay
+    if options == {"format": "bin"}:  # the same plan with other names of the same files: the first names stay
         monkeypatch.chdir("/")
         again = make([jeton.Source(corpus / name) for name in names], tmp_path / "out", tok, **options)
         assert again.arguments == report.arguments
 
 
-def test_one_argument_is_the_corpus(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_single_argument_is_not_reported(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     report = make(corpus, tmp_path / "out", tok)
     assert report.arguments == {}
     assert "arguments" not in facts_of(tmp_path / "out" / "manifest.json")
@@ -75,7 +75,7 @@ def test_plans_with_wrong_arguments(corpus: Path, tok: jeton.Tokenizer, tmp_path
             jeton.shards.status(tmp_path / "out")
 
 
-def test_counts_have_none(corpus: Path, tmp_path: Path) -> None:
+def test_counts_have_no_arguments(corpus: Path, tmp_path: Path) -> None:
     report = jeton.shards.make(
         [corpus / "a.jsonl", corpus / "d"], tmp_path / "out", None, format="counts", progress=False
     )
@@ -85,7 +85,7 @@ def test_counts_have_none(corpus: Path, tmp_path: Path) -> None:
 def test_arguments_of_a_corpus_that_grows(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Earlier inputs keep the names that they were given by, whatever later calls name them."""
+    """Earlier inputs keep their argument, even if later calls name them differently."""
     monkeypatch.chdir(corpus)
     make([jeton.Source("d")], tmp_path / "out", tok)
     make([jeton.Source("./d"), jeton.Source("a.jsonl")], tmp_path / "out", tok)
@@ -99,7 +99,7 @@ def test_arguments_of_a_corpus_that_grows(
 
 
 def test_completions_without_arguments_make_no_table(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Of an earlier version of Jeton, whose tasks are kept."""
+    """Completions of an earlier version of Jeton have no arguments; their tasks are kept."""
     report = make([corpus / "a.jsonl", corpus / "d"], tmp_path / "out", tok)
     assert len(report.arguments) == 2
     done = tmp_path / "out" / "done" / "00000.json"

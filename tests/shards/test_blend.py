@@ -1,4 +1,4 @@
-"""`jeton.shards.blend`: quotas by weights, epochs and tokens; each row once in a pass; nothing is copied."""
+"""`jeton.shards.blend`: quotas by weights, epochs and tokens; each row occurs once in a pass; nothing is copied."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read(mix: Blend, epoch: int = 0, **options: Any) -> Rows:
     return Counter(tuple(row) for batch in batches for row in batch["input_ids"].tolist())
 
 
-def test_epochs_and_tokens(folders: list[Path]) -> None:
+def test_shares_in_epochs_and_tokens(folders: list[Path]) -> None:
     own = [rows(folder) for folder in folders]
     sizes = [counts.total() for counts in own]
     mix = blend({folders[0]: {"epochs": 2}, folders[1]: {"tokens": 10 * LENGTH + 1}, folders[2]: {"epochs": 0.5}})
@@ -61,7 +61,7 @@ def test_epochs_and_tokens(folders: list[Path]) -> None:
     assert rest.total() == 10 + sizes[2] // 2
 
 
-def test_weights(folders: list[Path]) -> None:
+def test_weights_give_the_largest_epoch_without_repetition(folders: list[Path]) -> None:
     own = [rows(folder) for folder in folders[:2]]
     sizes = [counts.total() for counts in own]
     # The largest epoch in which no row is read twice.
@@ -71,7 +71,7 @@ def test_weights(folders: list[Path]) -> None:
         zip(map(str, folders), _rounded([total * 3 / 4, total / 4], int(total)), strict=False)
     )
     assert read(mix) <= own[0] + own[1]
-    # Of a given size, also a larger one.
+    # With a given size, also a larger one.
     mix = blend([(folders[0], 0.1), (folders[1], {"weight": 0.9})], tokens=LENGTH * sizes[1] * 3)
     quotas = list(mix.rows(LENGTH).values())
     assert quotas[1] == pytest.approx(2.7 * sizes[1], abs=1)
@@ -125,7 +125,7 @@ def test_a_folder_of_one_source_in_order(folders: list[Path]) -> None:
 
 
 @given(st.lists(st.fractions(0, 100), min_size=1, max_size=8))
-def test_rounding(parts: list[Fraction]) -> None:
+def test_rounded_shares_sum_to_the_total(parts: list[Fraction]) -> None:
     total = int(sum(parts))
     parts = [part * total / sum(parts) for part in parts] if sum(parts) else parts
     found = _rounded(parts, total)
@@ -150,12 +150,12 @@ def test_rounding(parts: list[Fraction]) -> None:
     ],
     ids=str,
 )
-def test_wrong_shares(share: Any, match: str, folders: list[Path]) -> None:
+def test_wrong_shares_are_refused(share: Any, match: str, folders: list[Path]) -> None:
     with pytest.raises(ConfigError, match=match):
         blend({folders[0]: share})
 
 
-def test_what_cannot_be_blended(folders: list[Path], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_blends_are_refused(folders: list[Path], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     options: dict[str, Any] = {"append_eos": True, "progress": False, "verify": False}
     other = tok.add_tokens(["<|other|>"])
     jeton.shards.make(corpus / "a.jsonl", tmp_path / "tokenizer", other, **options)

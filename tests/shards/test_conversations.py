@@ -122,7 +122,7 @@ def test_a_mask_that_is_not_that_of_the_source(
 
 @pytest.mark.parametrize("format", ["bin", "parquet"])
 @pytest.mark.parametrize("shuffle", [None, 5])
-def test_packed_conversations(
+def test_packed_conversations_keep_ids_and_masks(
     format: str, shuffle: int | None, chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     corpus, messages = chats
@@ -164,7 +164,7 @@ def test_packed_conversations(
     assert sum(sum(mask) for _, _, mask in rows) == sum(sum(mask) for _, mask in documents)
 
 
-def test_bad_conversations(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_bad_conversations_are_refused_or_skipped(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
     good = json.dumps({"messages": [{"role": "user", "content": "low"}]})
     bad = {
         5: json.dumps({"messages": [{"role": "system", "content": "low"}]}),
@@ -203,7 +203,7 @@ def test_a_table_without_conversations(chat_tok: jeton.Tokenizer, tmp_path: Path
         make(tmp_path / "a.parquet", tmp_path / "out", chat_tok)
 
 
-def test_what_cannot_be_chats(
+def test_invalid_chat_options_are_refused(
     chats: tuple[Path, list[Messages]], tok: jeton.Tokenizer, chat_tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     corpus, _ = chats
@@ -347,7 +347,7 @@ def test_split_keeps_system_messages(chat_tok: jeton.Tokenizer, tmp_path: Path) 
 
 
 def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Their digest stays; a folder that cuts long conversations goes on with ``too_long="cut"`` only."""
+    """The digest of such a plan stays; a folder with cut conversations continues only with ``too_long="cut"``."""
     corpus, _ = chats
     options: dict[str, Any] = {"chat": True, "format": "bin"}
     assert "conversations" not in jeton.shards.plan(corpus, tmp_path / "a", chat_tok, **options).to_json()
@@ -373,7 +373,9 @@ def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: j
         jeton.shards.Plan.from_json({name: value for name, value in facts.items() if name != "chat"})
 
 
-def test_a_broken_template(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_broken_template_is_refused(
+    chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     broken = chat_tok._with_facts(chat_template="{% generation %}{{ undefined_function() }}{% endgeneration %}")
     with pytest.raises(ChatTemplateError):
         jeton.shards.plan(chats[0], tmp_path / "out", broken, chat=True, format="bin")

@@ -44,7 +44,7 @@ def test_skipped_records_are_counted(tmp_path: Path) -> None:
 
 
 def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listing it for each file would be quadratic."""
+    """Listing the folder for each file would take quadratic time."""
     (tmp_path / "a.txt").write_text("low lower\n" * 100)
     jeton.shards.plan(
         jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", format="counts", task_bytes=20
@@ -60,7 +60,7 @@ def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(listed) < 10
 
 
-def test_verify_reads_counts(corpus: Path, tmp_path: Path) -> None:
+def test_damaged_counts_are_found(corpus: Path, tmp_path: Path) -> None:
     jeton.shards.make(corpus, tmp_path, format="counts", task_bytes=3000, progress=False, verify=False)
     assert jeton.shards.verify(tmp_path, progress=False).is_valid
     path = tmp_path / "shard-00001.jtc"

@@ -47,7 +47,7 @@ def is_found(folder: Path) -> bool:
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 1, "pack": 8}], ids=str)
 def test_a_changed_byte_of_any_file_is_found(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Report, completions, plan, manifest and tokenizer, too."""
+    """Files include the report, completions, plan, manifest and tokenizer."""
     folder = make(tmp_path, tok, **options)
     rng = np.random.default_rng(1)
     files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
@@ -73,7 +73,7 @@ def test_a_changed_byte_of_any_file_is_found(options: dict[str, Any], tok: jeton
     ids=str,
 )  # fmt: skip
 def test_a_manifest_that_was_edited_is_found(change: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """By its digest, and by the plan and the completions if it has a new one."""
+    """An edit is found by the digest, or, with a new digest, by comparison with the plan and the completions."""
     folder = make(tmp_path, tok, pack=8)
     path = folder / "manifest.json"
     facts = {**facts_of(path), **change}
@@ -85,8 +85,8 @@ def test_a_manifest_that_was_edited_is_found(change: dict[str, Any], tok: jeton.
     assert is_found(folder)
 
 
-def test_what_a_manifest_lacks_is_found(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Its entries are read by `open`, or compared with the plan and the completions."""
+def test_a_missing_entry_of_a_manifest_is_found(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """Entries are read by `open`, or compared with the plan and the completions."""
     path = make(tmp_path, tok, pack=8) / "manifest.json"
     whole = facts_of(path)
     for name in whole.keys() - MADE:
@@ -114,7 +114,7 @@ def test_a_file_whose_hash_differs_is_not_read(
 
 
 def test_offsets_of_an_arrow_shard_are_checked(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Also if its hash is that of the completion."""
+    """They are checked even if the completion has the hash of the damaged file."""
     folder = make(tmp_path, tok, format="arrow", task_bytes=1000)
     path = folder / "shard-00000.arrow"
     data = path.read_bytes()
@@ -132,7 +132,7 @@ IDS = {"megatron": "bin", "bin": "bin", "llmc": "bin", "datatrove": "ds", "olmo"
 
 @pytest.mark.parametrize("format", IDS)
 def test_missing_ids_are_an_error(format: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """With half of the ids, or of the ends of the documents; also if the manifest has the sizes."""
+    """Half of the ids or of the document ends is missing, also with a manifest that has the new sizes."""
     folder = make(tmp_path, tok, format=format, task_bytes=1000)
     ends = "idx" if format == "megatron" else "ds.index" if format == "datatrove" else "documents"
     for suffix in (IDS[format], ends):
@@ -224,7 +224,7 @@ def test_a_completion_of_another_structure(
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b"null", b'{"task": 0', b"[" * 100_000, b"\xff\xfe", b"7" * 5000]
 )
-def test_files_that_are_no_objects(content: bytes, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_files_without_a_json_object_are_an_error(content: bytes, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     folder = make(tmp_path, tok, shuffle=1)
     verbs: dict[str, Callable[[Path], object]] = {
         "manifest.json": jeton.shards.open,
@@ -272,7 +272,7 @@ def test_the_number_of_tasks_is_limited(tok: jeton.Tokenizer, tmp_path: Path, mo
     ):
         rewrite(folder / "plan.json", {**facts_of(folder / "plan.json"), **changes})
         assert (folder / "plan.json").stat().st_size < 1000
-        monkeypatch.setattr(sys.modules[Plan.__module__], "MAX_TASKS", 1000)  # for the time of this test
+        monkeypatch.setattr(sys.modules[Plan.__module__], "MAX_TASKS", 1000)  # for the duration of this test
         with pytest.raises(FormatError, match=r"task_bytes=1 makes more than 1,000 tasks"):
             jeton.shards.status(folder)
     (tmp_path / "a.txt").write_text("a\n" * 1000)
@@ -356,7 +356,7 @@ def test_a_plot_of_names_that_are_not_utf_8(tok: jeton.Tokenizer, tmp_path: Path
 
 
 def test_an_index_of_many_sequences_in_a_short_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """The index of Megatron claims more sequences than it has bytes for."""
+    """The Megatron index claims more sequences than its bytes can hold."""
     folder = make(tmp_path, tok, format="megatron", task_bytes=1000)
     path = folder / "shard-00000.idx"
     data = path.read_bytes()
@@ -369,7 +369,7 @@ def test_an_index_of_many_sequences_in_a_short_file(tok: jeton.Tokenizer, tmp_pa
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.slow(reason="a minute; the other tests of this file")
 @pytest.mark.parametrize("mode", ["flips", "json", "arrow", "parquet"])
-def test_random_damage(mode: str) -> None:
+def test_random_damage_is_found(mode: str) -> None:
     """`JETON_DAMAGES`: number of trials of each layout."""
     number = os.environ.get("JETON_DAMAGES", "20")
     run = subprocess.run([sys.executable, TOOL, mode, "--number", number], capture_output=True, text=True, check=False)

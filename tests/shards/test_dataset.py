@@ -25,7 +25,7 @@ def opened(
     return jeton.shards.open(tmp_path)
 
 
-def test_a_sequence(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
+def test_a_dataset_is_a_sequence_of_documents(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
     assert len(opened) == len(documents)
     assert [ids.tolist() for ids in opened] == documents
     assert [opened[index].tolist() for index in range(-5, 5)] == [documents[index] for index in range(-5, 5)]
@@ -53,7 +53,7 @@ def test_few_shards_stay_open(
     assert len(opened._shards.is_open) <= 2
 
 
-def test_pickling(opened: jeton.shards.ShardDataset) -> None:
+def test_a_pickled_dataset_reads_documents(opened: jeton.shards.ShardDataset) -> None:
     again = pickle.loads(pickle.dumps(opened))
     assert np.array_equal(again[3], opened[3])
 
@@ -63,7 +63,7 @@ def test_arrays_are_read_only_views(opened: jeton.shards.ShardDataset) -> None:
         opened[0][:] = 0
 
 
-def test_what_cannot_be_opened(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_folders_that_cannot_be_opened_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path / "a", tok)
     with pytest.raises(ShardError, match="no manifest"):
         jeton.shards.open(tmp_path / "a")
@@ -75,7 +75,7 @@ def test_what_cannot_be_opened(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
         jeton.shards.open(tmp_path / "b")
 
 
-def test_another_manifest(opened: jeton.shards.ShardDataset, tmp_path: Path) -> None:
+def test_an_unknown_manifest_is_refused(opened: jeton.shards.ShardDataset, tmp_path: Path) -> None:
     for change, match in (
         ({"format": "new"}, "not a manifest .*'format' is 'new'"),
         ({"version": 9}, r"version 9; this"),
@@ -123,6 +123,6 @@ def test_an_index_out_of_range_is_named(opened: jeton.shards.ShardDataset, wrong
 
 
 @pytest.mark.parametrize("wrong", [3, [0.5], ["0"], [[0]], [[0], [0, 1]], None], ids=str)
-def test_indices_are_integers(opened: jeton.shards.ShardDataset, wrong: Any) -> None:
+def test_invalid_indices_are_refused(opened: jeton.shards.ShardDataset, wrong: Any) -> None:
     with pytest.raises(ConfigError, match="indices"):
         opened.take(wrong)

@@ -1,4 +1,4 @@
-"""Corpora that grow, and inputs, shards and options that change: what stays is kept, and the rest runs again."""
+"""Growing corpora, and changes of inputs, shards and options: valid tasks are kept, and the others run again."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def make(corpus: Any, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jet
 
 
 def digest(folder: Path) -> str:
-    """Hash of all shards and the manifest; the plan also has the times at which a corpus grew."""
+    """Hash of all shards and the manifest, without the plan, which has the times of additions."""
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", "plan", ".")):
             data = path.read_bytes()
-            if path.name == "manifest.json":  # without the names that inputs were given by
+            if path.name == "manifest.json":  # without the arguments of inputs
                 data = repr({name: value for name, value in facts_of(path).items() if name != "arguments"}).encode()
             sha.update(path.name.encode() + data)
     return sha.hexdigest()
@@ -67,7 +67,7 @@ def ran_again(folder: Path, before: dict[str, int]) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [{}, {"format": "megatron", "pack": 64}, {"format": "olmo"}], ids=str)
-def test_what_is_added_is_as_of_one_run(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_adding_gives_the_files_of_one_run(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data = tmp_path / "data"
     old = [write(data, "a.jsonl", 1, 200), write(data, "b.jsonl.gz", 2), write(data, "c.txt", 3)]
     new = [write(data, "0.jsonl", 4), write(data, "d.txt", 5)]
@@ -80,12 +80,12 @@ def test_what_is_added_is_as_of_one_run(options: dict[str, Any], tok: jeton.Toke
     assert (report.documents, report.sources) == (whole.documents, whole.sources)
     assert ran_again(tmp_path / "out", before)[0] >= last
     before = times(tmp_path / "out")
-    jeton.shards.add(tmp_path / "out", new, progress=False)  # what it has
+    jeton.shards.add(tmp_path / "out", new, progress=False)  # files that it has already
     assert not ran_again(tmp_path / "out", before)
 
 
-def test_the_same_call_adds_what_is_new(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """New files go to the end, also if their names do not."""
+def test_a_repeated_call_adds_new_files(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """New files are appended, even if their names sort first."""
     data = tmp_path / "data"
     old = [write(data, "b.jsonl", 1, 200), write(data, "d.jsonl", 2)]
     make(data, tmp_path / "out", tok)
@@ -131,7 +131,7 @@ def test_a_shuffle_has_generations(options: dict[str, Any], tok: jeton.Tokenizer
     more = write(data, "e.jsonl", 5)
     jeton.shards.add(out, more, progress=False)
     assert len(facts_of(out / "manifest.json")["generations"]) == 3
-    # One run of this plan gives the same.
+    # A single run of this plan gives equal files.
     (tmp_path / "again").mkdir()
     for name in ("plan.json", "tokenizer.json"):
         shutil.copy(out / name, tmp_path / "again" / name)
@@ -208,7 +208,7 @@ def test_a_repaired_input_runs_its_tasks(tok: jeton.Tokenizer, tmp_path: Path) -
 
 
 def test_cuts_of_a_file_that_has_changed() -> None:
-    """Tasks after it keep their pieces; each byte of it is in one piece."""
+    """Tasks of later files keep their pieces; each byte of the changed file is in one piece."""
     rng = random.Random(3)
     for _ in range(300):
         files = [InputFile(f"{number}.jsonl", rng.randrange(60), "") for number in range(4)]
@@ -225,7 +225,7 @@ def test_cuts_of_a_file_that_has_changed() -> None:
             assert others[0] == others[1]
 
 
-def test_another_error_policy(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_another_error_policy_repeats_failed_tasks(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     path = write(data, "a.jsonl", 1, 300)
     lines = path.read_text().splitlines(keepends=True)
@@ -239,7 +239,7 @@ def test_another_error_policy(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert set(before.items()) <= set(times(out).items())
     make(path, tmp_path / "whole", tok, errors="skip")
     assert digest(out) == digest(tmp_path / "whole")
-    with pytest.raises(FormatError, match=r"a\.jsonl:151"):  # the task in which it was skipped is not valid any more
+    with pytest.raises(FormatError, match=r"a\.jsonl:151"):  # the task that skipped the record is no longer valid
         make(path, out, tok)
     assert (jeton.shards.status(out).total - jeton.shards.status(out).done, jeton.shards.status(out).merged) == (1, 0)
 
@@ -266,7 +266,7 @@ def test_another_policy_spools_the_buckets_again(tok: jeton.Tokenizer, tmp_path:
 def test_another_policy_is_interrupted_between_the_stages(
     tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The identity of a shard does not have the policy, so no shard may stay after what it was made of is removed."""
+    """A shard's identity lacks the policy, so a shard must not outlive the spooled documents that it was made of."""
     path = write(tmp_path / "data", "a.jsonl", 1, 200)
     path.write_bytes(path.read_bytes() + b'{"text": "low \xff"}\n')
     make(path, tmp_path / "whole", tok, shuffle=3, errors="replace")
@@ -314,7 +314,7 @@ def test_repair_reads_inputs_that_have_changed(tok: jeton.Tokenizer, tmp_path: P
     files = [write(data, f"{number}.jsonl", number, 100) for number in range(3)]
     make(data, out, tok)
     write(data, "1.jsonl", 8, 95)
-    files[0].unlink()  # its tasks are complete, but for the one that it shares with the next
+    files[0].unlink()  # its tasks are complete, except the one that it shares with the next file
     with pytest.raises(FileNotFoundError, match=r"0\.jsonl"):
         jeton.shards.repair(out, progress=False)
     write(data, "0.jsonl", 0, 100)
@@ -335,12 +335,12 @@ def test_adding_reads_earlier_inputs_that_have_changed(tok: jeton.Tokenizer, tmp
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
-def test_repair_where_the_inputs_are_not(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_repair_without_inputs(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "data", "a.jsonl", 1, 100), tmp_path / "out"
     made = make(path, out, tok, **options)
     whole = digest(out)
     path.unlink()
-    (out / "manifest.json").write_bytes(b"{}")  # what needs no input
+    (out / "manifest.json").write_bytes(b"{}")  # repairing the manifest needs no input
     assert jeton.shards.repair(out, progress=False).documents == made.documents
     assert digest(out) == whole
     (out / "shard-00001.bin").unlink()
@@ -349,7 +349,7 @@ def test_repair_where_the_inputs_are_not(options: dict[str, Any], tok: jeton.Tok
 
 
 def test_a_folder_of_an_earlier_version(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Its completions have the digest of the plan; they are valid, and get identities before the plan changes."""
+    """Its completions have the digest of the plan: they are valid, and get identities before the plan changes."""
     data = tmp_path / "data"
     for options in ({}, {"shuffle": 4}):
         shutil.rmtree(data, ignore_errors=True)
@@ -374,7 +374,7 @@ def test_a_folder_of_an_earlier_version(tok: jeton.Tokenizer, tmp_path: Path) ->
 
 
 def test_shards_of_earlier_plans_are_removed(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """A file that is much smaller than before is cut anew; files that tasks did not write stay."""
+    """A file that became much smaller is divided anew; files that no task wrote stay."""
     path, out = write(tmp_path / "data", "a.jsonl", 1, 300), tmp_path / "out"
     make(path, out, tok)
     (out / ".notes").touch()
@@ -400,7 +400,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "grow_shards.py"
     ],
 )
 @pytest.mark.timeout(600)
-def test_random_growth(mode: str, number: int) -> None:
+def test_random_growth_equals_one_run(mode: str, number: int) -> None:
     run = subprocess.run([sys.executable, TOOL, mode, "--number", str(number)], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
 
@@ -410,7 +410,7 @@ def test_random_growth(mode: str, number: int) -> None:
 def test_an_interrupted_change_of_plan(
     number: int, options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process ends before each of the first steps of `add`: the folder is that of either plan."""
+    """A process ends before each of the first steps of `add`: the folder belongs to the old or the new plan."""
     data, out = tmp_path / "data", tmp_path / "out"
     files = [write(data, f"{one}.jsonl", one) for one in range(3)]
     make(files[:2], out, tok, **options)
@@ -432,7 +432,7 @@ def test_an_interrupted_change_of_plan(
     monkeypatch.undo()
     shutil.copytree(out, tmp_path / "copy")
     jeton.shards.add(out, data, progress=False)
-    jeton.shards.repair(tmp_path / "copy", progress=False)  # completes what is there
+    jeton.shards.repair(tmp_path / "copy", progress=False)  # completes the existing plan
     assert jeton.shards.verify(tmp_path / "copy", progress=False).is_valid
     make(files, tmp_path / "whole", tok)
     if not options:
@@ -445,7 +445,7 @@ def test_an_interrupted_change_of_plan(
     assert digest(tmp_path / "again") == digest(out)
 
 
-def test_what_is_added_through_a_link_is_known(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_files_added_through_a_link_are_recognized(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     old, new = write(data, "a.jsonl", 1), write(data, "b.jsonl", 2)
     make(old, out, tok)
@@ -456,7 +456,7 @@ def test_what_is_added_through_a_link_is_known(tok: jeton.Tokenizer, tmp_path: P
     assert stored(out) == stored(tmp_path / "whole")
 
 
-def test_adding_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_additions_are_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     path = write(data, "a.jsonl", 1)
     with pytest.raises(ShardError, match=r"no plan\.json"):

@@ -53,7 +53,7 @@ def test_a_task_smaller_than_a_line(tok: jeton.Tokenizer, tmp_path: Path) -> Non
     assert report.empty == 1
 
 
-def test_processes_write_the_same(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_processes_write_equal_files(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path / "threads", tok, workers=3)
     make(corpus, tmp_path / "processes", tok, workers=2, runner="processes")
     assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
@@ -68,7 +68,7 @@ def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_
         jobs = [(number, 8) for number in range(8)] * 2
         rng.shuffle(jobs)
         for job in jobs:
-            if rng.random() < 0.3:  # its node lost a shard, and the completion
+            if rng.random() < 0.3:  # the node lost a shard and its completion
                 lost = rng.randrange(plan.num_tasks)
                 (folder / "done" / f"{lost:05}.json").unlink(missing_ok=True)
             jeton.shards.run(folder, job=job, workers=1, progress=False)
@@ -79,7 +79,7 @@ def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_
 
 @pytest.mark.timeout(1200)
 def test_an_array_of_jobs_that_fail(tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs in random order: some are interrupted, fail to rename a file, lose their node's files, or run twice."""
+    """Jobs run in random order: some are interrupted, cannot rename a file, lose files of their node, or run twice."""
     num_jobs = 1000 if EXHAUSTIVE else amount(100, default=15)
     (tmp_path / "a.txt").write_text("\n".join(texts(9, 2 * num_jobs)))
     corpus = jeton.Corpus(tmp_path / "a.txt", documents="line")
@@ -117,7 +117,7 @@ def test_an_array_of_jobs_that_fail(tok: jeton.Tokenizer, tmp_path: Path, monkey
             happened["failed"] += 1
         happened[kind] += 1
     monkeypatch.undo()
-    jeton.shards.run(folder, workers=2, progress=False)  # tasks over the number of jobs, and repeats that failed late
+    jeton.shards.run(folder, workers=2, progress=False)  # tasks beyond the jobs, and late failures
     jeton.shards.merge(folder)
     assert min(happened.values()) > num_jobs / 20
     assert plan.num_tasks >= num_jobs
@@ -127,7 +127,7 @@ def test_an_array_of_jobs_that_fail(tok: jeton.Tokenizer, tmp_path: Path, monkey
 def test_batches_do_not_change_rows_groups(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks of lines depend on how many bytes a read returns, as from a network."""
+    """Blocks of lines depend on the number of bytes that a read returns, which varies on a network."""
     from jeton.corpus import streams
     from jeton.shards.layouts import columns
 
@@ -151,6 +151,8 @@ def test_bos_and_named_tokens(corpus: Path, tok: jeton.Tokenizer, documents: lis
     assert stored(tmp_path) == [[EOS + 1, *ids[:-1], EOS + 1] for ids in documents]
 
 
-def test_without_eos(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+def test_append_eos_false_leaves_eos_out(
+    corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
     make(corpus, tmp_path, tok, format="datatrove", append_eos=False, verify=True)
     assert stored(tmp_path) == [ids[:-1] for ids in documents]

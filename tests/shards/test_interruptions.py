@@ -1,4 +1,4 @@
-"""Failures of every kind leave a folder that the same call completes, with the same bytes."""
+"""After failures of every kind, repeating the call completes the folder with equal bytes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_kill_at_random_moments(
     (tmp_path / "make.py").write_text(SCRIPT)
     rng = random.Random(runner)
     killed, wanted = 0, amount(6, default=2)
-    trial, longest = 0, 0.6  # seconds until a process is killed: on a fast machine half of that is more than it runs
+    trial, longest = 0, 0.6  # seconds until a process is killed; on a fast machine a run takes less than half of it
     while killed < wanted:
         trial += 1
         folder = tmp_path / f"out-{trial}"
@@ -156,7 +156,7 @@ def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     rng = random.Random(1)
     data = gzip.compress("".join(json.dumps({"text": str(rng.random())}) + "\n" for _ in range(20000)).encode())
     path.write_bytes(data[: len(data) // 2] + bytes(100) + data[len(data) // 2 + 100 :])
-    with pytest.raises(FormatError, match=r"rows\.jsonl\.gz"):  # its checksum, or a row of garbage before it
+    with pytest.raises(FormatError, match=r"rows\.jsonl\.gz"):  # the checksum fails, or a garbage row precedes it
         jeton.shards.make(path, tmp_path / "out", tok, progress=False)
     assert jeton.shards.status(tmp_path / "out").done == 0
     path.write_bytes(data[: len(data) // 2])
@@ -180,7 +180,7 @@ def replan(folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.P
 
 
 class TestChanges:
-    """What a plan was made for, and what is there now."""
+    """Inputs, options and files that no longer match the plan."""
 
     def test_an_input_that_changed_after_planning(self, planned: Path, tok: jeton.Tokenizer) -> None:
         path = planned.parent / "a.txt"
@@ -189,7 +189,7 @@ class TestChanges:
         os.utime(path, ns=(1, 1))
         with pytest.raises(ShardError, match=r"a\.txt has changed since it was planned"):
             jeton.shards.run(planned, progress=False)
-        replan(planned, tok)  # which gives the tasks of this input up
+        replan(planned, tok)  # this invalidates the tasks of the input
         assert jeton.shards.status(planned).done == 0
         assert jeton.shards.run(planned, progress=False).is_complete
 
@@ -211,7 +211,7 @@ class TestChanges:
         with pytest.raises(FileNotFoundError, match=r"a\.txt"):
             jeton.shards.run(planned, progress=False)
 
-    def test_a_new_input(self, planned: Path, tok: jeton.Tokenizer) -> None:
+    def test_a_new_input_extends_the_plan(self, planned: Path, tok: jeton.Tokenizer) -> None:
         (planned.parent / "b.txt").write_text("x")
         both = [planned.parent / "a.txt", planned.parent / "b.txt"]
         lines = jeton.Corpus(both, documents="line")
@@ -219,7 +219,7 @@ class TestChanges:
         with pytest.raises(ConfigError, match=r"other inputs: .*b\.txt is no longer one"):
             replan(planned, tok)
 
-    def test_another_tokenizer(self, planned: Path, tok: jeton.Tokenizer) -> None:
+    def test_another_tokenizer_is_refused(self, planned: Path, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match=r"was planned with tokenizer 'j1:.*', and this call has 'j1:"):
             replan(planned, tok.add_tokens(["<|more|>"]))
         tok.add_tokens(["<|more|>"]).save(planned / "tokenizer.json")
@@ -240,7 +240,7 @@ class TestChanges:
             ("dtype", "int32"),
         ],
     )
-    def test_another_option(self, option: str, value: Any, planned: Path, tok: jeton.Tokenizer) -> None:
+    def test_another_option_is_refused(self, option: str, value: Any, planned: Path, tok: jeton.Tokenizer) -> None:
         before = digest(planned)
         with pytest.raises(ConfigError, match=f"was planned with {option} ") as caught:
             replan(planned, tok, **{option: value})
@@ -273,7 +273,7 @@ class TestChanges:
         jeton.shards.run(planned, progress=False)
         assert not jeton.shards.status(planned).merged
 
-    def test_a_damaged_completion(self, planned: Path) -> None:
+    def test_a_damaged_completion_is_refused(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"
         facts = facts_of(done)
@@ -303,7 +303,7 @@ class TestChanges:
         assert jeton.shards.verify(planned, progress=False).is_valid
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 2}', '{"version": 1, "inputs": [[1]]}'])
-    def test_a_damaged_plan(self, content: str, planned: Path) -> None:
+    def test_a_damaged_plan_is_refused(self, content: str, planned: Path) -> None:
         (planned / "plan.json").write_text(content)
         with pytest.raises(FormatError, match=r"plan\.json"):
             jeton.shards.run(planned, progress=False)
@@ -327,7 +327,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_the_run_resumes(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low lower new\n" * 40_000)
     corpus = jeton.Corpus(path, documents="line")
@@ -396,7 +396,7 @@ def test_a_read_only_folder(planned: Path) -> None:
     assert jeton.shards.run(planned, progress=False).is_complete
 
 
-def test_ctrl_c(planned: Path) -> None:
+def test_ctrl_c_leaves_no_threads_or_temporary_files(planned: Path) -> None:
     """The interrupt arrives while tasks run: no thread is left, and no temporary file."""
 
     def interrupt(event: jeton.ProgressEvent) -> None:
@@ -415,7 +415,7 @@ def test_a_progress_function_that_raises_stops_the_workers(planned: Path) -> Non
         if event.done:
             raise RuntimeError("progress")
 
-    with pytest.raises(RuntimeError, match="progress") as caught:  # which holds the frames
+    with pytest.raises(RuntimeError, match="progress") as caught:  # the exception holds the frames
         jeton.shards.run(planned, workers=2, progress=fail)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("jeton-worker")]
     assert caught.traceback
@@ -428,7 +428,7 @@ def test_a_run_removes_what_killed_ones_left(planned: Path) -> None:
 
 
 class TestVerify:
-    """What `verify` finds."""
+    """Problems that `verify` finds."""
 
     @pytest.fixture
     def made(self, planned: Path) -> Path:
@@ -439,12 +439,12 @@ class TestVerify:
     def problems(self, folder: Path) -> str:
         return "\n".join(jeton.shards.verify(folder, progress=False).problems)
 
-    def test_nothing(self, made: Path) -> None:
+    def test_intact_shards_are_valid(self, made: Path) -> None:
         found = jeton.shards.verify(made, progress=False)
         assert (found.is_valid, found.documents, found.decoded_equal) == (True, 500, found.decoded)
         assert found.compared > 100
 
-    def test_one_bit(self, made: Path) -> None:
+    def test_a_flipped_bit_is_found(self, made: Path) -> None:
         path = made / "shard-00002.idx"
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
@@ -458,11 +458,11 @@ class TestVerify:
         rehash(made, name)
         assert self.problems(made) == "shard-00000: its ids are not those of its source"
 
-    def test_a_missing_file(self, made: Path) -> None:
+    def test_a_missing_file_is_found(self, made: Path) -> None:
         (made / "shard-00001.bin").unlink()
         assert "shard-00001.bin: it is missing" in self.problems(made)
 
-    def test_damaged_files(self, planned: Path, tok: jeton.Tokenizer) -> None:
+    def test_damaged_files_are_reported(self, planned: Path, tok: jeton.Tokenizer) -> None:
         """Every difference is reported; none is raised."""
         for format in ("bin", "parquet", "arrow"):
             folder = planned.parent / format
@@ -487,13 +487,13 @@ class TestVerify:
                 rehash(folder, path.name)
                 assert f"shard-00000.{format}: it cannot be read" in self.problems(folder)
 
-    def test_an_old_manifest(self, made: Path, tok: jeton.Tokenizer) -> None:
+    def test_a_manifest_of_another_plan_is_found(self, made: Path, tok: jeton.Tokenizer) -> None:
         (made / "plan.json").unlink()
         replan(made, tok, append_eos=True)
         assert "it is of another plan" in self.problems(made)
 
-    def test_a_lost_eos(self, tok: jeton.Tokenizer, planned: Path) -> None:
-        """A tokenizer's file that lost its template would give documents without eos."""
+    def test_documents_without_eos_are_found(self, tok: jeton.Tokenizer, planned: Path) -> None:
+        """A tokenizer file without its template would give documents without eos."""
         folder = planned.parent / "eos"
         jeton.shards.make(
             jeton.Corpus(planned.parent / "a.txt", documents="line"), folder, tok, append_eos=True, progress=False

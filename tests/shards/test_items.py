@@ -45,7 +45,7 @@ def chats(tmp_path: Path) -> Path:
 def test_rows_have_positions_and_padding_is_masked(
     format: str, method: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
-    # Padding is eos, as the end of each document is, so that ids alone do not tell it.
+    # Padding is eos, which also ends each document, so ids alone do not show it.
     make(corpus, tmp_path, tok, format=format, pack=LENGTH, packing=method)
     opened = jeton.shards.open(tmp_path)
     expected = rows_of(ids_of_folder(tmp_path), LENGTH)
@@ -73,7 +73,7 @@ def test_a_document_of_the_id_of_padding_is_no_padding(tok: jeton.Tokenizer, tmp
     options = {"prepend_bos": "<|end|>", "append_eos": "<|begin|>", "pad": "<|end|>", "pack": 4, "progress": False}
     jeton.shards.make(lines, tmp_path / "out", tok, format="bin", **options)
     rows = list(jeton.shards.open(tmp_path / "out"))
-    assert [row["input_ids"].tolist()[-1] for row in rows].count(EOS) == 2  # one begins a document
+    assert [row["input_ids"].tolist()[-1] for row in rows].count(EOS) == 2  # one of them is the bos of a document
     assert [row["loss_mask"].tolist() for row in rows] == [[1] * 4] * (len(rows) - 1) + [[1, 1, 1, 0]]
 
 
@@ -166,7 +166,7 @@ def test_several_folders_as_one(corpus: Path, tok: jeton.Tokenizer, documents: l
     assert len(jeton.shards.open(iter(paths[:1]))) == len(ones[0])
 
 
-def test_conversations_beside_plain_documents(
+def test_folders_of_conversations_and_documents_open_as_one(
     corpus: Path, chats: Path, tok: jeton.Tokenizer, chat_tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     plain = make(corpus / "a.jsonl", tmp_path / "plain", chat_tok, format="bin")
@@ -182,7 +182,7 @@ def test_conversations_beside_plain_documents(
     assert batch.loss_mask.tolist() == [*opened[number + 1]["loss_mask"].tolist(), *opened[0]["loss_mask"].tolist()]
 
 
-def test_folders_that_are_no_sequence(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_incompatible_folders_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     first = make(corpus / "a.jsonl", tmp_path / "first", tok)
     other = tok.add_tokens(["<|other|>"])
     for name, match, tokenizer, options in (

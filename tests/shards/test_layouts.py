@@ -52,7 +52,7 @@ def ends(documents: list[list[int]]) -> list[int]:
 
 
 @pytest.mark.parametrize(("dtype", "code", "letter"), [("uint16", 8, "H"), ("int32", 4, "i")])
-def test_megatron(
+def test_megatron_files(
     dtype: str, code: int, letter: str, rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]
 ) -> None:
     folder = make(rows, tok, "megatron", dtype=dtype)
@@ -66,14 +66,16 @@ def test_megatron(
     assert len(index) == 42 + 20 * number
 
 
-def test_nanogpt(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_nanogpt_files(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     folder = make(rows, tok, "bin")
     assert ids_of(folder, "<u2") == flat(documents)
     assert np.fromfile(folder / "shard-00000.documents", "<u8").tolist() == ends(documents)
 
 
 @pytest.mark.parametrize(("dtype", "head"), [("uint16", (20240520, 1)), ("uint32", (20240801, 7))])
-def test_llm_c(dtype: str, head: tuple[int, int], rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_llm_c_files(
+    dtype: str, head: tuple[int, int], rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]
+) -> None:
     folder = make(rows, tok, "llmc", dtype=dtype)
     data = (folder / "shard-00000.bin").read_bytes()
     ids = flat(documents)
@@ -87,7 +89,7 @@ def test_llm_c_has_less_than_2_31_tokens(rows: Path, tok: jeton.Tokenizer, monke
         make(rows, tok, "llmc")
 
 
-def test_datatrove(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_datatrove_files(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     folder = make(rows, tok, "datatrove")
     assert ids_of(folder, "<u2") == flat(documents)
     assert np.fromfile(folder / "shard-00000.ds.index", "<u8").tolist() == ends(documents)
@@ -95,7 +97,7 @@ def test_datatrove(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]])
     assert (folder / "shard-00000.ds.metadata").read_text() == f"{tok.fingerprint}|2\n{total}\n{total}.0 T"
 
 
-def test_datatrove_reads_it(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_datatrove_reads_document_ends(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     merger = pytest.importorskip("datatrove.pipeline.tokens.merger")
     folder = make(rows, tok, "datatrove")
     with (folder / "shard-00000.ds.index").open("rb") as file:
@@ -103,7 +105,7 @@ def test_datatrove_reads_it(rows: Path, tok: jeton.Tokenizer, documents: list[li
     assert found.tolist() == ends(documents)
 
 
-def test_olmo(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_olmo_files(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     rows.write_text("\n".join(["", *TEXTS]), encoding="utf-8")
     folder = make(rows, tok, "olmo", task_bytes=10)
     assert ids_of(folder, "<u2") == flat(documents)
@@ -116,7 +118,9 @@ def test_olmo(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> N
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
-def test_columns(format: str, rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_parquet_and_arrow_have_columns_of_ids(
+    format: str, rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]
+) -> None:
     import pyarrow as pa
 
     folder = make(rows, tok, format)
@@ -125,7 +129,7 @@ def test_columns(format: str, rows: Path, tok: jeton.Tokenizer, documents: list[
     assert table["input_ids"].to_pylist() == documents
 
 
-def test_datasets_maps_arrow(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_datasets_reads_arrow(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     datasets = pytest.importorskip("datasets")
     folder = make(rows, tok, "arrow")
     assert datasets.Dataset.from_file(str(folder / "shard-00000.arrow"))["input_ids"][:] == documents
@@ -160,21 +164,21 @@ def test_blocks_of_the_index(
 
 
 class TestTypes:
-    """dtype."""
+    """Types of ids: the option dtype."""
 
-    def test_automatic(self) -> None:
+    def test_auto_chooses_the_smallest_dtype(self) -> None:
         from jeton.shards.layouts import LAYOUTS
 
         assert [LAYOUTS["megatron"].dtype("auto", size) for size in (65499, 65500)] == ["uint16", "int32"]
         assert [LAYOUTS["bin"].dtype("auto", size) for size in (65536, 65537)] == ["uint16", "uint32"]
 
-    def test_too_small(self, rows: Path, tok: jeton.Tokenizer) -> None:
+    def test_a_dtype_too_small_for_the_ids_is_refused(self, rows: Path, tok: jeton.Tokenizer) -> None:
         big = jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<|end|>": 65536})
         with pytest.raises(ConfigError, match="holds ids up to 65,535, and the tokenizer has ids up to 65,536"):
             jeton.shards.plan(rows, rows.parent / "out", big, dtype="uint16")
         assert not (rows.parent / "out").exists()
 
-    def test_not_of_the_format(self, rows: Path, tok: jeton.Tokenizer) -> None:
+    def test_a_dtype_that_the_format_lacks_is_refused(self, rows: Path, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match="uint32' is not one of auto, uint16, int32"):
             jeton.shards.plan(rows, rows.parent / "out", tok, dtype="uint32")
 
@@ -196,7 +200,7 @@ def test_damaged_indexes_are_errors(rows: Path, tok: jeton.Tokenizer) -> None:
         assert not jeton.shards.verify(folder, progress=False).is_valid
 
 
-def test_metric() -> None:
+def test_metric_prefixes_have_three_digits() -> None:
     found = [raw._metric(number) for number in (0, 7, 56, 999, 1000, 1234, 45_678, 999_499, 123_456_789, 10**12)]
     assert found == [
         "0.00 T",
@@ -216,7 +220,7 @@ def test_metric() -> None:
 def test_ids_are_held_on_the_disk_of_the_output(
     options: dict[str, Any], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not in TMPDIR, which may be small."""
+    """Temporary files are not in TMPDIR, which may be small."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     jeton.shards.make(corpus, tmp_path / "out", tok, progress=False, verify=False, **options)
     assert {path.suffix for path in (tmp_path / "out").iterdir()} >= {".bin", ".json"}
@@ -226,7 +230,7 @@ def test_ids_are_held_on_the_disk_of_the_output(
 def test_an_error_leaves_no_open_file(
     format: str, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compressors that are freed after the error would write into closed files."""
+    """Compressors freed after the error would write into closed files."""
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\n' * 10 + "{\n")

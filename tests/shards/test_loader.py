@@ -1,4 +1,4 @@
-"""`jeton.shards.loader`: one global order for all ranks, workers and resumptions; batches as plain Python has them."""
+"""`jeton.shards.loader`: one global order for all ranks, workers and resumptions; batches equal plain Python."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def folders(corpus: Path, tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Shards of each layout, some tens in a folder."""
+    """Shards of each layout, tens of them in a folder."""
     folder = tmp_path_factory.mktemp("layouts")
     rows = (json.dumps({"messages": one}) + "\n" for one in conversations(7, 250))
     (folder / "chats.jsonl").write_text("".join(rows))
@@ -129,7 +129,7 @@ def test_batches_are_those_of_plain_python(name: str, folders: dict[str, Path]) 
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_the_global_order_is_that_of_one_rank(name: str, folders: dict[str, Path]) -> None:
+def test_the_global_order_does_not_depend_on_the_number_of_ranks(name: str, folders: dict[str, Path]) -> None:
     options = length_of(name)
     dataset = jeton.shards.open(folders[name])
     epochs = [interleaved(loaders(dataset, 1, epoch=epoch, **options)) for epoch in range(2)]
@@ -156,7 +156,7 @@ def test_the_global_order_is_that_of_one_rank(name: str, folders: dict[str, Path
                 assert interleaved(others) == epochs[1]
 
 
-def test_one_position_for_all_iterations(folders: dict[str, Path]) -> None:
+def test_iterations_share_one_position(folders: dict[str, Path]) -> None:
     whole = interleaved([make_loader(folders["bin"], LENGTH, ROWS)])
     batches = make_loader(folders["bin"], LENGTH, ROWS, workers=2)
     found = []
@@ -164,7 +164,7 @@ def test_one_position_for_all_iterations(folders: dict[str, Path]) -> None:
         found.append(lists(batch))
         if len(found) == 5:
             break
-    assert batches.state_dict()["position"] == 5  # not that of the batches that were made ahead
+    assert batches.state_dict()["position"] == 5  # not the position of prefetched batches
     batches.set_epoch(0)
     for batch in batches:
         found.append(lists(batch))
@@ -194,14 +194,14 @@ def test_all_ranks_have_equally_many_on_request(folders: dict[str, Path]) -> Non
 def test_rows_of_several_folders(folders: dict[str, Path]) -> None:
     paths = [folders["megatron"], folders["bin"], folders["llmc"]]
     documents = [document for path in paths for document in ids_of_folder(path)]
-    expected = rows_of(documents, 1000)  # of several shards each
+    expected = rows_of(documents, 1000)  # each row spans several shards
     found = [row for batch in make_loader(paths, 1000, 4) for row in row_of(batch)]
     assert Counter(found) == Counter(expected)
     in_order = [row for batch in make_loader(jeton.shards.open(paths), 1000, 4, seed=None) for row in row_of(batch)]
     assert in_order == expected
 
 
-def test_seeds_and_types(folders: dict[str, Path]) -> None:
+def test_seed_and_dtype_determine_batches(folders: dict[str, Path]) -> None:
     orders = [interleaved([make_loader(folders["olmo"], LENGTH, ROWS, seed=seed)]) for seed in (0, 1, 2**80)]
     assert orders[0] != orders[1] != orders[2] != orders[0]
     batch = next(iter(make_loader(folders["olmo"], LENGTH, ROWS, dtype="int32")))
@@ -211,7 +211,7 @@ def test_seeds_and_types(folders: dict[str, Path]) -> None:
         array[:] = 0
 
 
-def test_pickling(folders: dict[str, Path]) -> None:
+def test_a_pickled_loader_continues(folders: dict[str, Path]) -> None:
     batches = make_loader(folders["olmo-packed"], batch=ROWS, seed=4, shift_labels=True, world_size=2, rank=1)
     iterator = iter(batches)
     next(iterator)
@@ -264,7 +264,7 @@ def test_states_of_another_order_are_refused(folders: dict[str, Path]) -> None:
     ],
     ids=str,
 )
-def test_wrong_options(options: dict[str, Any], match: str, folders: dict[str, Path]) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any], match: str, folders: dict[str, Path]) -> None:
     with pytest.raises(ConfigError, match=match):
         make_loader(folders["bin"], **{"rows": LENGTH, **options})
 
@@ -306,7 +306,7 @@ def test_errors_of_workers_are_raised(workers: int, tok: jeton.Tokenizer, tmp_pa
     assert not any(thread.name.startswith("jeton-loader") for thread in threading.enumerate())
 
 
-def test_torch_is_asked_for_by_name(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_torch_is_named(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(jeton.errors.MissingDependencyError, match="tensors='torch' needs the package torch"):
         make_loader(folders["bin"], LENGTH, tensors="torch")

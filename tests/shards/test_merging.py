@@ -1,4 +1,4 @@
-"""Merging again, manifests that are not those of the shards, files that occur twice, and damaged indexes."""
+"""Repeated merges, manifests of other shards, files that occur twice, and damaged indexes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(tmp_path: Path) -> Path:
 def test_merging_without_join_removes_the_joined_files(rows: Path, tok: jeton.Tokenizer) -> None:
     out = rows.parent / "out"
     jeton.shards.make(rows, out, tok, task_bytes=300, join=True, progress=False)
-    assert not list(out.glob("joined.*"))  # where a program that takes all .bin of the folder would read them, too
+    assert not list(out.glob("joined.*"))  # programs that read all .bin files would read them
     assert sorted(path.name for path in (out / "joined").iterdir()) == ["joined.bin", "joined.idx"]
     jeton.shards.merge(out, join=True)
     (out / "joined.bin").write_bytes(b"of an earlier version")
@@ -135,9 +135,9 @@ def test_version_date_and_inputs_of_a_manifest(
             {"path": "more/text.txt"},
         ],
     ]
-    monkeypatch.delenv("SOURCE_DATE_EPOCH")  # that `conftest` sets
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")  # set by `conftest`
     jeton.shards.make(corpus, out, tok, task_bytes=900, progress=False)
-    assert (out / "manifest.json").read_bytes() == first  # nothing has been made since
+    assert (out / "manifest.json").read_bytes() == first  # no shard was made since
     jeton.shards.merge(out, join=True)
     assert facts_of(out / "manifest.json")["date"] > "2026"
     assert jeton.shards.verify(out, progress=False).is_valid
@@ -154,7 +154,7 @@ def test_a_manifest_has_a_line_for_each_shard(rows: Path, tok: jeton.Tokenizer) 
 
 
 def test_a_manifest_of_an_earlier_version(rows: Path, tok: jeton.Tokenizer) -> None:
-    """It has no version of Jeton, no date and no inputs, and is valid; merging again adds them."""
+    """Such a manifest lacks version, date and inputs, and is valid; merging again adds them."""
     out = rows.parent / "out"
     jeton.shards.make(rows, out, tok, task_bytes=900, progress=False)
     whole = (out / "manifest.json").read_bytes()
@@ -199,7 +199,7 @@ def test_padding_by_the_role(rows: Path, tok: jeton.Tokenizer) -> None:
         jeton.shards.open(rows.parent / "plain").take([1]).padded(8)
 
 
-def test_singular_and_plural(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_reports_of_one_document_use_the_singular(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     report = jeton.shards.make(tmp_path / "a.txt", tmp_path / "out", tok, progress=False)
     assert repr(report) == "Report(1 document, 1 token, 1 shard of format megatron)"

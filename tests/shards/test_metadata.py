@@ -89,7 +89,7 @@ def test_every_format_has_the_metadata(format: str, records: Any, tok: jeton.Tok
     assert list(zip(stored(tmp_path / "out"), found, strict=True)) == expected
     assert found[-1] == expected[-1][1]
     assert found[3:5] == [facts for _, facts in expected[3:5]]
-    # Records without tokens have been read, too.
+    # Records without tokens are read, too.
     assert report.kept
     assert all(report.kept[name] >= sum(name in facts for _, facts in expected) > 0 for name in KEEP)
     assert report == jeton.shards.report(tmp_path / "out")
@@ -118,7 +118,7 @@ def test_rows_have_the_metadata_of_their_documents(
     corpus, _ = records
     options = {"format": format, "shuffle": shuffle, "pack": 16, "packing": packing}
     make(corpus, tmp_path / "out", tok, **options)
-    make(corpus, tmp_path / "plain", tok, format=format)  # whose documents are numbered as the origins are
+    make(corpus, tmp_path / "plain", tok, format=format)  # documents are numbered like their origins
     plain, manifest = jeton.shards.metadata(tmp_path / "plain"), facts_of(tmp_path / "plain" / "manifest.json")
     starts = [sum(shard["documents"] for shard in manifest["shards"][:task]) for task in range(len(manifest["shards"]))]
     dataset = jeton.shards.open(tmp_path / "out")
@@ -159,7 +159,7 @@ def test_lines_of_a_text_have_numbers_of_the_file(tok: jeton.Tokenizer, tmp_path
     assert numbers == [number for number in range(1, 300) if number % 3]
 
 
-def test_joined_shards(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_joined_shards_have_joined_metadata(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     corpus, expected = records
     make(corpus, tmp_path / "out", tok, join=True)
     lines = (tmp_path / "out" / "joined" / "joined.metadata.jsonl").read_bytes().splitlines()
@@ -223,7 +223,7 @@ def test_damaged_metadata_is_found(records: Any, tok: jeton.Tokenizer, tmp_path:
         jeton.shards.metadata(tmp_path / "out")[0]
 
 
-def test_refusals(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_uses_of_metadata_are_refused(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     corpus, _ = records
     make(corpus, tmp_path / "out", tok, keep=[])
     with pytest.raises(ConfigError, match="its documents have no metadata; pass keep"):
@@ -240,7 +240,7 @@ def test_refusals(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", keep=["id"])
 
 
-def test_several_folders(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_metadata_of_several_folders_are_read_as_one(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     import pickle
 
     corpus, expected = records

@@ -48,7 +48,7 @@ def tokens_of(prefix: str) -> int:
     return int(np.frombuffer(head, "<i4", number, 34).sum())
 
 
-def test_megatron(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_megatron_settings_have_the_weights_of_the_mix(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     made = make(data, tmp_path / "out", tok, {"web": {"weight": 0.7}, "code": {"weight": 0.3}})
     blend = blend_of(mixture_settings(tmp_path / "out", "megatron").split())
     assert sum(blend.values()) == pytest.approx(1)
@@ -67,7 +67,9 @@ def test_megatron_of_joined_shards(data: Path, tok: jeton.Tokenizer, tmp_path: P
     assert [tokens_of(prefix) for prefix in blend] == [source.tokens for source in made.sources.values()]
 
 
-def test_megatron_of_parts(data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_megatron_settings_of_parts(
+    data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mix = {"web": {"weight": 0.5}, "code": {"weight": 0.5}}
     make(data, tmp_path / "out", tok, mix, validation={"validation": 0.1, "test": 0.1}, join=True)
     monkeypatch.chdir(tmp_path)
@@ -113,8 +115,8 @@ def yaml_of(text: str) -> dict[str, Any]:
     return {"head": head, "sources": found}
 
 
-def test_olmo(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Its checks: ratios that add up to 1, and a source has at least its share of the requested tokens."""
+def test_olmo_settings_have_the_ratios_of_the_mix(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """OLMo-core requires ratios that add up to 1, and in each source at least its share of the requested tokens."""
     mix = {"web": {"weight": 0.4}, "code": {"weight": 0.6, "max_epochs": 2.5}}
     made = make(data, tmp_path / "out", tok, mix, format="olmo", dtype="uint16")
     text = mixture_settings(tmp_path / "out", "olmo")
@@ -145,7 +147,7 @@ def test_sources_without_tokens_are_left_out(data: Path, tok: jeton.Tokenizer, t
         assert "none" not in mixture_settings(tmp_path / format, format)
 
 
-def test_refusals(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_unsupported_exports_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(data, tmp_path / "out", tok, {"web": {"weight": 1}}, format="bin")
     with pytest.raises(ConfigError, match="out/web has shards of format 'bin', and olmo reads its own; make them in"):
         mixture_settings(tmp_path / "out", "olmo")

@@ -47,7 +47,7 @@ def make(mix: Any, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.
 
 
 def times(folder: Path) -> dict[str, int]:
-    """When each file of the shards was written, but for the mix itself."""
+    """Modification time of each file of the shards, except the mix itself."""
     return {
         str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.name != "mix.json"
     }
@@ -66,11 +66,11 @@ def test_sources_are_ordinary_folders(data: Path, tok: jeton.Tokenizer, tmp_path
     assert made.shares == {"web": 0.75, "code": 0.25}
 
 
-def test_another_mix_encodes_nothing_again(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_changed_mix_reuses_encoded_sources(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     first = make(mix_of(data, web={"weight": 3}, code={"weight": 1}), tmp_path / "out", tok)
     before = times(tmp_path / "out")
     (data / "web.jsonl").rename(tmp_path / "elsewhere")
-    (data / "web.jsonl").symlink_to(tmp_path / "elsewhere")  # of the same size and time: it is not read
+    (data / "web.jsonl").symlink_to(tmp_path / "elsewhere")  # size and time are equal, so it is not read
     try:
         second = make(mix_of(data, code={"epochs": 2.5}, web={"samples": 50}), tmp_path / "out", tok)
         assert times(tmp_path / "out") == before
@@ -87,7 +87,7 @@ def test_another_mix_encodes_nothing_again(data: Path, tok: jeton.Tokenizer, tmp
 
 
 def test_amounts_are_exact(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Of random mixes: each amount follows its definition, and shares of weights are those of the weights."""
+    """In random mixes, each amount follows its definition, and shares are proportional to weights."""
     everything = mix_of(data, web={"epochs": 1}, code={"epochs": 1}, wiki={"epochs": 1})
     sizes = {name: (one.items, one.tokens) for name, one in make(everything, tmp_path / "out", tok).sources.items()}
     rng = random.Random(3)
@@ -121,7 +121,7 @@ def test_amounts_are_exact(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> 
         assert sum(found.shares.values()) == pytest.approx(1)
 
 
-def test_weights_alone_take_as_much_as_there_is(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_weights_alone_use_the_largest_total(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     made = make(mix_of(data, web={"weight": 0.5}, code={"weight": 0.5}), tmp_path / "out", tok)
     assert {name: one.epochs == 1 for name, one in made.sources.items()} == {"web": False, "code": True}
     again = make(mix_of(data, web={"weight": 0.5}, code={"weight": 0.5, "max_epochs": 1.5}), tmp_path / "out", tok)
@@ -172,8 +172,10 @@ def test_planned_on_many_machines(data: Path, tok: jeton.Tokenizer, tmp_path: Pa
     assert times(tmp_path / "out") == before
 
 
-def test_files(data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths are relative to the file, wherever the call is made; a text is a number with a unit."""
+def test_a_mix_is_read_from_a_file(
+    data: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths are relative to the file, not to the working directory; a string is a number with a unit."""
     (data / "mix.toml").write_text(
         'tokens = "0.5k"\n[sources.web]\npaths = ["web.jsonl", "wik*.jsonl"]\nweight = 1\n'
         '[sources.code]\npaths = "code.jsonl"\nfield = "content"\ntokens = "100"\n'
@@ -222,14 +224,16 @@ ONE = '[sources.web]\npaths = "web.jsonl"\n'
         ("[sources]\nweb = 3", r"sources\.web: it is not a table with paths and a weight"),
     ],
 )
-def test_wrong_files(text: str, message: str, data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_mix_files_are_refused(
+    text: str, message: str, data: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     (tmp_path / "mix.toml").write_text(text)
     with pytest.raises(FormatError, match=message):
         make(tmp_path / "mix.toml", tmp_path / "out", tok)
     assert not (tmp_path / "out").exists()
 
 
-def test_missing_files(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_missing_files_are_errors(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         make(tmp_path / "mix.toml", tmp_path / "out", tok)
     (tmp_path / "mix.toml").write_text(f"{ONE}weight = 1")
@@ -258,7 +262,7 @@ def test_budgets_beyond_a_source(data: Path, tok: jeton.Tokenizer, tmp_path: Pat
     assert make(mix_of(data, web={"tokens": size * 2, "max_epochs": 2}), out, tok).tokens == 2 * size
 
 
-def test_sources_that_differ(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_sources_with_different_formats_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(mix_of(data, web={"weight": 1}), tmp_path / "out", tok)
     other = {"progress": False, "format": "megatron", "append_eos": True}
     jeton.shards.make(data / "wiki.jsonl", tmp_path / "out" / "wiki", tok, **other)
@@ -270,7 +274,7 @@ def test_sources_that_differ(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -
         make(mix_of(data, web={"weight": 1}), tmp_path / "counts", None, format="counts", append_eos=False)  # type: ignore[arg-type]
 
 
-def test_sources_without_tokens(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_sources_without_tokens_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (data / "none.jsonl").write_text('{"text": ""}\n')
     with pytest.raises(ConfigError, match="the source 'none' has no tokens; leave it out"):
         make(mix_of(data, web={"weight": 1}, none={"weight": 1}), tmp_path / "out", tok)
@@ -313,7 +317,7 @@ def test_complete_sources_are_checked(
         make(mix, tmp_path / "out", tok, max_skipped=0)
 
 
-def test_damaged_mixes(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_damaged_mixes_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(mix_of(data, web={"weight": 1}), tmp_path / "out", tok)
     path = tmp_path / "out" / "mix.json"
     good, facts = path.read_bytes(), facts_of(path)
@@ -330,7 +334,7 @@ def test_damaged_mixes(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None
 
 
 def test_a_loader_reads_the_mix(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """An epoch has each source as often as the mix takes it, to a row; another mix needs no other shards."""
+    """An epoch has the share of each source in the mix, exact to a row; another mix needs no new shards."""
     settings = mix_of(data, web={"epochs": 2}, wiki={"epochs": 0.5}, none={"epochs": 1})
     (data / "none.jsonl").write_text("\n")
     made = make(settings, tmp_path / "out", tok)
@@ -360,7 +364,7 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
 
 
 def test_folders_of_other_calls_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """A call that lacks validation=, or the mix, would put documents for validation beside those for training."""
+    """A call without validation= or the mix would put documents for validation next to those for training."""
     settings, rows = mix_of(data, wiki={"weight": 1}), data / "wiki.jsonl"
     calls: dict[str, Any] = {
         "make": lambda out: jeton.shards.plan(rows, out, tok),

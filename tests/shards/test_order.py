@@ -1,4 +1,4 @@
-"""Permutations that are computed item by item: equal to plain Python, complete, and without a pattern."""
+"""Permutations computed item by item: equal to plain Python, complete, and without a pattern."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def test_items_are_those_of_plain_python(size: int, seed: int, key: list[int], d
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 16, 17, 1000, 4096, 65_537])
-def test_each_item_once(size: int) -> None:
+def test_each_item_occurs_once(size: int) -> None:
     found = permuted(np.arange(size), size, 1, 2)
     assert np.array_equal(np.sort(found), np.arange(size))
     assert size < 16 or not np.array_equal(found, permuted(np.arange(size), size, 1, 3))
 
 
-def test_no_pattern() -> None:
+def test_orders_show_no_pattern() -> None:
     # All permutations of four items, and the items at each place, are about equally frequent.
     orders = Counter(tuple(permuted(np.arange(4), 4, seed).tolist()) for seed in range(2400))
     assert len(orders) == 24
     assert 60 < min(orders.values()) <= max(orders.values()) < 150
-    # Of a shuffle of many items, as many neighbors are ascending as descending, and few remain neighbors.
+    # In a shuffle of many items, half of the adjacent pairs ascend, and few items stay adjacent.
     order = permuted(np.arange(100_000), 100_000, 5)
     steps = np.diff(order)
     assert abs((steps > 0).mean() - 0.5) < 0.01

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 @pytest.fixture
 def planned(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
-    """A folder of ten tasks or more, with two records that are skipped."""
+    """A folder of at least ten tasks, with two skipped records."""
     lines = [json.dumps({"text": f"low lower {number}"}) for number in range(200)]
     lines[3] = lines[150] = "broken"
     (tmp_path / "rows.jsonl").write_text("\n".join(lines))
@@ -35,7 +35,7 @@ def run(folder: Path, job: tuple[int, int] | None = None) -> None:
         logging.disable(logging.NOTSET)
 
 
-def test_before_any_task(planned: Path) -> None:
+def test_pace_before_any_task_is_unknown(planned: Path) -> None:
     found = jeton.shards.status(planned, details=True)
     assert (found.skipped, found.bytes_per_s, found.seconds_left, found.idle_s) == (0, None, None, None)
     assert jeton.shards.status(planned).skipped is None
@@ -60,7 +60,7 @@ def test_rate_and_time_left(planned: Path) -> None:
     assert jeton.shards.status(planned, details=True).bytes_per_s is None
 
 
-def test_of_a_complete_folder(planned: Path) -> None:
+def test_pace_of_a_complete_folder(planned: Path) -> None:
     run(planned)
     found = jeton.shards.status(planned, details=True)
     assert (found.skipped, found.bytes_per_s, found.seconds_left) == (2, None, 0.0)
@@ -68,7 +68,7 @@ def test_of_a_complete_folder(planned: Path) -> None:
     assert jeton.shards.status(planned, details=True).skipped is None
 
 
-def test_at_a_url(planned: Path, tok: jeton.Tokenizer) -> None:
+def test_pace_at_a_url(planned: Path, tok: jeton.Tokenizer) -> None:
     fsspec = pytest.importorskip("fsspec")
     corpus = jeton.Corpus(planned.parent / "rows.jsonl", errors="skip")
     try:

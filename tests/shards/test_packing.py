@@ -27,7 +27,7 @@ Rows = list[list[Piece]]
 
 
 def concatenated(lengths: list[int], row: int) -> Rows:
-    """Rows of documents back to back; the last one without padding."""
+    """Rows of concatenated documents; the last row without padding."""
     ids = [(document, first) for document, length in enumerate(lengths) for first in range(length)]
     rows = []
     for start in range(0, len(ids), row):
@@ -42,7 +42,7 @@ def concatenated(lengths: list[int], row: int) -> Rows:
 
 
 def best_fitted(lengths: list[int], row: int) -> Rows:
-    """Best-fit decreasing, by a search of all rows; without padding."""
+    """Best-fit decreasing by a search of all rows, without padding."""
     pieces = [
         (document, first, min(row, length - first))
         for document, length in enumerate(lengths)
@@ -56,7 +56,7 @@ def best_fitted(lengths: list[int], row: int) -> Rows:
             rows[best] = (rows[best][0] - piece[2], time, [*rows[best][2], piece])
         else:
             rows.append((row - piece[2], time, [piece]))
-    # by the piece that opened a row; pieces of a row by document
+    # rows ordered by the piece that opened them, pieces of a row by document
     return [sorted(own) for _, _, own in sorted(rows, key=lambda known: known[2][0])]
 
 
@@ -86,7 +86,7 @@ def test_pieces_are_those_of_plain_python(method: str) -> None:
         assert made.row_ends.tolist() == ends[1:]
 
 
-def test_dropping_the_rest() -> None:
+def test_rest_drop_drops_the_incomplete_row() -> None:
     made = pack(np.array([3, 4, 2]), {"length": 4, "method": "concatenate", "rest": "drop"})
     assert (made.documents.tolist(), made.lengths.tolist()) == ([0, 1, 1, 2], [3, 1, 3, 1])
     assert (made.dropped, made.padding, made.cut) == (1, 0, 2)
@@ -194,7 +194,9 @@ def test_rows_of_an_opened_folder(corpus: Path, tok: jeton.Tokenizer, tmp_path: 
         next(jeton.shards.open(tmp_path / "plain").rows())
 
 
-def test_dropped_rows(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+def test_dropped_ids_are_reported(
+    corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
     report = make(corpus, tmp_path, tok, rest="drop", format="bin", task_bytes=10**9)
     total = sum(map(len, documents))
     assert report.packing is not None
@@ -216,7 +218,7 @@ def test_rows_of_a_shuffle(method: str, corpus: Path, tok: jeton.Tokenizer, tmp_
     assert sum(row.count(0) for row in masks) == report.packing["padding"]
     for row, mask in zip(ids, masks, strict=True):
         assert {id for id, value in zip(row, mask, strict=True) if not value} <= {EOS + 1}
-    # Rows are not ordered by their number of documents, as best-fit decreasing opens them.
+    # Rows do not have the order in which best-fit decreasing opens them, by number of documents.
     plain = make(corpus, tmp_path / "c", tok, pack=None, shuffle=3, format="parquet")
     assert (plain.documents, plain.tokens) == (report.documents, report.tokens)
 
@@ -229,7 +231,7 @@ def test_a_shard_without_a_file_of_its_rows(corpus: Path, tok: jeton.Tokenizer, 
         jeton.shards.open(tmp_path)[0]
 
 
-def test_what_cannot_be_packed(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_packing_options_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     def refused(match: str, tokenizer: Any = tok, **options: Any) -> None:
         with pytest.raises(ConfigError, match=match):
             jeton.shards.plan(corpus, tmp_path / "out", tokenizer, **options)
@@ -266,7 +268,9 @@ def test_what_cannot_be_packed(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
         ("chat", 1),
     ],
 )
-def test_a_damaged_plan(name: str, value: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_plan_with_invalid_packing_is_refused(
+    name: str, value: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     jeton.shards.plan(corpus, tmp_path, tok)
     rewrite(tmp_path / "plan.json", {**facts_of(tmp_path / "plan.json"), name: value})
     with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards"):
@@ -282,7 +286,7 @@ def test_a_pad_role_comes_first(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pa
     assert plan.packing["pad"] == EOS + 1
 
 
-def test_rows_do_not_read_all_ends_again_and_again(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_rows_read_document_ends_once(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("low\n" * 50_000)
     options = {"pack": 8, "format": "bin", "verify": False, "progress": False}
     jeton.shards.make(jeton.Corpus(tmp_path / "lines.txt", documents="line"), tmp_path / "out", tok, **options)
@@ -301,7 +305,7 @@ ranges_of = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size
 
 
 @given(ranges_of, st.sampled_from(["<u1", "<u2", "<i4"]))
-def test_gathering_is_that_of_slices(ranges: list[tuple[int, int]], dtype: str) -> None:
+def test_gathering_equals_slices(ranges: list[tuple[int, int]], dtype: str) -> None:
     values = np.arange(52).astype(dtype)
     starts, lengths = (
         (np.array(column, np.int64) for column in zip(*ranges, strict=True)) if ranges else (np.empty(0, np.int64),) * 2

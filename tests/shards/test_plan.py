@@ -1,4 +1,4 @@
-"""Plans: tasks cover their inputs; what cannot be planned is refused; a large plan is small and quick."""
+"""Plans: tasks cover their inputs; invalid arguments are refused; a plan of a large corpus is small and quick."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_tasks_have_every_byte_once_in_order(sizes: list[tuple[str, int]], task_
         assert len(task.pieces) == 1 or task.num_bytes <= task_bytes
 
 
-def test_what_is_divisible() -> None:
+def test_rows_in_utf8_and_parquet_are_divisible() -> None:
     assert is_divisible("a.JSONL", "file", "utf-8")
     assert is_divisible("https://host/a.ndjson?x=1", "file", "utf-8")
     assert is_divisible("a.parquet", "file", "gb18030")
@@ -63,7 +63,7 @@ def test_a_plan_survives_json(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
     assert Path(stored.inputs[0].path).is_absolute()
 
 
-def test_a_relative_path_is_that_of_the_caller(
+def test_a_relative_path_is_resolved_in_the_callers_folder(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(corpus)
@@ -72,13 +72,13 @@ def test_a_relative_path_is_that_of_the_caller(
     assert jeton.shards.run("out", progress=False).is_complete
 
 
-def test_a_remote_corpus(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_remote_corpus_is_planned_and_read(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     rows = "".join(json.dumps({"text": f"low {number}"}) + "\n" for number in range(100))
     fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())
     jeton.shards.make("memory://shards/*.jsonl", tmp_path, tok, task_bytes=300, progress=False)
     assert [tok.decode(ids) for ids in jeton.shards.open(tmp_path)] == [f"low {number}" for number in range(100)]
-    fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())  # another time of creation
+    fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())  # with a new time of creation
     jeton.shards.plan("memory://shards/*.jsonl", tmp_path, tok, task_bytes=300)
     assert jeton.shards.status(tmp_path).done == 0
 
@@ -89,7 +89,7 @@ def refused(match: str, corpus: Any, folder: Path, tok: Any, **options: Any) -> 
     assert not (folder / "out").exists()
 
 
-def test_what_cannot_be_planned(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     refused("tasks read files", [b"a text"], tmp_path, tok)
     refused("weight= of a Source", [jeton.Source(corpus, 2)], tmp_path, tok)
     refused("field= of a Source", jeton.Source(corpus, field="x"), tmp_path, tok)
@@ -115,7 +115,7 @@ def test_a_pipe_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("job", [(1, 1), (-1, 2), (0, 0), (0,), 3])
-def test_an_invalid_job(job: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_invalid_job_is_refused(job: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path, tok)
     with pytest.raises(ConfigError, match="job"):
         jeton.shards.run(tmp_path, job=job)
@@ -132,7 +132,7 @@ def test_a_hundred_thousand_tasks() -> None:
 
 
 def test_two_plans_at_once(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both calls see no plan: the second to write it is refused, and changes neither plan nor tokenizer."""
+    """Neither call sees a plan: the second one to write is refused, and changes neither plan nor tokenizer."""
     pytest.importorskip("fsspec")
     for folder in (str(tmp_path / "out"), "memory://two-plans/out"):
         jeton.shards.plan(corpus, folder, tok)

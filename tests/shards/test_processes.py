@@ -27,7 +27,7 @@ OPTIONS: dict[str, Any] = {"task_bytes": 10_000, "append_eos": True}
 
 
 class Entries:
-    """Entries of a folder, of which some vanish before they are looked at."""
+    """Entries of a folder, some of which vanish before they are examined."""
 
     def __init__(self, entries: Any, gone: str) -> None:
         self._entries, self._gone = entries, gone
@@ -57,7 +57,7 @@ def test_a_listing_in_which_files_vanish(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_listing_without_a_file_that_is_replaced(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """POSIX permits a listing to leave out a name that is given to another file meanwhile."""
+    """POSIX permits a listing to omit a name that is replaced while the folder is listed."""
     jeton.shards.make(corpus, tmp_path, tok, progress=False, shuffle=1, **OPTIONS)
     sizes, names = LocalStorage.sizes, LocalStorage.names
     left_out = {"shard-00000.bin", "00000.json"}
@@ -117,7 +117,7 @@ def test_a_bucket_that_another_process_has_completed(corpus: Path, tok: jeton.To
 def test_a_merge_between_listing_and_work(
     stage: int, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The slower of two calls has listed the tasks before the other one completes all of them and merges."""
+    """The slower of two calls lists the tasks before the other call completes all of them and merges."""
     jeton.shards.make(corpus, tmp_path / "one", tok, progress=False, shuffle=1, **OPTIONS)
     folder = tmp_path / "two"
     plan = jeton.shards.plan(corpus, folder, tok, shuffle=1, **OPTIONS)

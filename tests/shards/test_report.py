@@ -33,7 +33,7 @@ def made(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
 
 
 def test_totals_by_source(made: Path, tok: jeton.Tokenizer) -> None:
-    """They do not depend on tasks, of which one has rows of both files."""
+    """Totals do not depend on tasks, one of which has rows of both files."""
     report = jeton.shards.report(made)
     expected = {}
     for name, seed in (("a", 1), ("b", 2)):
@@ -46,7 +46,7 @@ def test_totals_by_source(made: Path, tok: jeton.Tokenizer) -> None:
     assert report.num_skipped == 1
 
 
-def test_outputs(made: Path) -> None:
+def test_the_report_as_json_markdown_and_plots(made: Path) -> None:
     report = jeton.shards.report(made)
     assert facts_of(made / "report.json") == json.loads(json.dumps(report.to_json()))
     totals = report.sources[str(made.parent / "a.jsonl")]

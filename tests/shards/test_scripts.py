@@ -29,7 +29,7 @@ def test_the_manifest_has_the_schema_of_kubernetes(version: str, planned: Path) 
         jeton.shards.kubernetes_manifest(planned, jobs=3, cpus=2, image="jeton:1", claim="data")
     )
     validate.validate(manifest, version, strict=True)
-    manifest["spec"]["completionModus"] = "Indexed"  # the schema refuses what it does not know
+    manifest["spec"]["completionModus"] = "Indexed"  # the schema refuses unknown fields
     with pytest.raises(validate.ValidationError):
         validate.validate(manifest, version, strict=True)
 
@@ -46,7 +46,7 @@ def test_the_manifest_of_a_folder(planned: Path) -> None:
 
 
 def test_the_manifest_of_a_url(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Its pods need no volume."""
+    """The pods need no volume."""
     pytest.importorskip("fsspec")
     (tmp_path / "a.txt").write_text("low lower\n")
     jeton.shards.plan(tmp_path / "a.txt", "memory://scripts/out", tok)

@@ -65,7 +65,7 @@ def test_documents_are_sorted_by_key(format: str, corpus: Path, tok: jeton.Token
     tasks = by_task(corpus, tmp_path / "plain", tok)
     places = [(key(7, task, index), task, index) for task, own in enumerate(tasks) for index in range(len(own))]
     report = make(corpus, tmp_path / "out", tok, format=format)
-    if format != "olmo":  # whose rows are not split into tasks
+    if format != "olmo":  # its rows are not split into tasks
         assert stored(tmp_path / "out") == [tasks[task][index] for _, task, index in sorted(places)]
         origins = [read_origins(tmp_path / "out", f"shard-{shard:05}") for shard in range(report.shards)]
         assert np.concatenate(origins).tolist() == [[task, index, 0] for _, task, index in sorted(places)]
@@ -76,7 +76,7 @@ def test_documents_are_sorted_by_key(format: str, corpus: Path, tok: jeton.Token
     assert not list((tmp_path / "out" / "spool").glob("*.bin"))
 
 
-def test_sources_of_olmo(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_shuffled_olmo_documents_keep_their_sources(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     import csv
     import gzip
 
@@ -121,7 +121,7 @@ def test_positions_are_uniform(tok: jeton.Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(reason="starts interpreters; threads are in the default selection")
-def test_processes(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_processes_shuffle_as_threads_do(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path / "threads", tok, workers=2)
     make(corpus, tmp_path / "processes", tok, workers=2, runner="processes")
     assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
@@ -140,7 +140,7 @@ def test_any_workers_and_jobs(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
             jobs = [(number, 4) for number in range(4)] * 2
             rng.shuffle(jobs)
             for job in jobs:
-                if rng.random() < 0.3:  # its node lost a completion
+                if rng.random() < 0.3:  # the node lost a completion
                     lost = rng.randrange(len(stage.tasks))
                     (folder / stage.folder / f"{lost:05}.json").unlink(missing_ok=True)
                 jeton.shards.run(folder, job=job, stage=stage.name, workers=1, progress=False)
@@ -149,7 +149,9 @@ def test_any_workers_and_jobs(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
         assert digest(folder) == digest(tmp_path / "one")
 
 
-def test_a_second_stage_that_is_too_early(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_second_stage_before_the_first_is_complete_is_refused(
+    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     plan = jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
     assert [stage.name for stage in plan.stages] == ["spool", "shuffle"]
     match = r"of \d+ tasks of the stage spool are not complete, and the stage shuffle needs all; .* --stage spool\)"
@@ -177,7 +179,7 @@ def test_a_shard_that_is_lost_after_merging(corpus: Path, tok: jeton.Tokenizer, 
 
 
 @pytest.mark.parametrize("at", [0, 100, -1])
-def test_a_damaged_spool(at: int, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_damaged_spool_is_refused(at: int, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
     jeton.shards.run(tmp_path, stage="spool", progress=False)
     path = tmp_path / "spool" / "00001.bin"
@@ -217,7 +219,7 @@ def test_another_seed_is_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: P
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", shuffle=3)
 
 
-def test_an_empty_corpus(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_empty_corpus_gives_an_empty_shard(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("")
     report = make(tmp_path / "a.txt", tmp_path / "out", tok, format="megatron", pack=8)
     assert (report.documents, report.shards, report.packing["rows"]) == (0, 1, 0)

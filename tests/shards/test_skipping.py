@@ -1,4 +1,4 @@
-"""Bad records and inputs: rejects, limits, tasks that fail while others go on, and corpora of which nothing is left."""
+"""Bad records and inputs: rejects, limits, failed tasks beside successful ones, and corpora without a valid record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make(corpus: Any, folder: Path, tok: jeton.Tokenizer, errors: Any = "skip", 
 
 
 def write(path: Path, seed: int = 1, number: int = 200, bad: tuple[int, ...] = ()) -> Path:
-    """Rows, of which some lines, from 1 on, are bad."""
+    """Writes rows; `bad` are the numbers of invalid lines, from 1."""
     rows = [json.dumps({"text": text}) for text in texts(seed, number)]
     for line in bad:
         rows[line - 1] = f"nonsense {line}"
@@ -61,7 +61,7 @@ def test_rejects_have_file_line_and_reason(options: dict[str, Any], tok: jeton.T
     assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
 
 
-def test_damaged_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_damaged_rejects_are_found_and_repaired(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "a.jsonl", bad=(20, 150)), tmp_path / "out"
     make(path, out, tok)
     whole = digest(out)
@@ -76,7 +76,7 @@ def test_damaged_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert digest(out) == whole
 
 
-def test_rejects_follow_repairs(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_repaired_records_leave_the_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "a.jsonl", bad=(20, 150)), tmp_path / "out"
     make(path, out, tok)
     write(path, bad=(150,))
@@ -131,7 +131,7 @@ def test_a_limit_of_skipped_records(limit: Any, is_over: bool, tok: jeton.Tokeni
         make(path, out, tok, max_skipped=limit)
     assert jeton.shards.status(out).done
     assert not jeton.shards.status(out).merged
-    with pytest.raises(ShardError, match="more than max_skipped="):  # those of complete tasks count, too
+    with pytest.raises(ShardError, match="more than max_skipped="):  # skipped records of complete tasks count, too
         make(path, out, tok, max_skipped=limit)
     make(path, out, tok)
     with pytest.raises(ShardError, match=r"3 of 200 records are skipped, more than max_skipped=0"):
@@ -139,7 +139,7 @@ def test_a_limit_of_skipped_records(limit: Any, is_over: bool, tok: jeton.Tokeni
 
 
 def test_a_share_ends_a_run_early(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """When it is passed even if nothing else is skipped."""
+    """The run ends once the share is exceeded even if no further record is skipped."""
     path, out = write(tmp_path / "a.jsonl", bad=tuple(range(1, 60))), tmp_path / "out"
     with pytest.raises(ShardError, match="more than max_skipped='5%'"):
         make(path, out, tok, max_skipped="5%")
@@ -147,7 +147,7 @@ def test_a_share_ends_a_run_early(tok: jeton.Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "", "%", "5 %", "101%", "x", "1e3", "٣", "." * 30, "1" * 30])
-def test_invalid_limits(value: object) -> None:
+def test_invalid_limits_are_refused(value: object) -> None:
     with pytest.raises(ConfigError, match="max_skipped="):
         SkipLimit.of(value)
 
@@ -163,7 +163,7 @@ def test_a_corpus_of_which_everything_is_skipped(tok: jeton.Tokenizer, tmp_path:
 
 
 def test_an_input_of_which_everything_is_skipped(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Also one that several tasks read; not one that is mostly bad, nor texts that are one record each."""
+    """Applies to inputs read by several tasks, too; not to mostly bad inputs, nor to texts of one record each."""
     good = write(tmp_path / "a.jsonl", bad=tuple(range(1, 190)))
     wrong = tmp_path / "b.jsonl"
     wrong.write_text('{"body": "low lower newest"}\n' * 300)
@@ -215,8 +215,8 @@ def test_inputs_that_cannot_be_read(tok: jeton.Tokenizer, tmp_path: Path, monkey
     assert stored(out) == stored(tmp_path / "whole")
 
 
-def test_an_input_of_several_tasks_that_cannot_be_read_any_more(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """It is one record; when it is back, all is as before."""
+def test_an_input_that_becomes_unreadable_is_one_skipped_record(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """The input counts as one record; when it is readable again, the shards are as before."""
     files, out = [write(tmp_path / f"{number}.jsonl", number) for number in range(3)], tmp_path / "out"
     make(files, out, tok)
     before = digest(out)

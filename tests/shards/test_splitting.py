@@ -70,7 +70,7 @@ def test_documents_stay_when_the_corpus_grows_and_equal_ones_are_together(tok: j
     rng, before = random.Random(1), {}
     found = [text for text in texts(9, 300) if text]
     for run, number in enumerate((100, 200, 300)):
-        rows = [*found[:number], *rng.choices(found[:number], k=50)]  # some are there twice
+        rows = [*found[:number], *rng.choices(found[:number], k=50)]  # some documents occur twice
         rng.shuffle(rows)
         (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in rows))
         make(tmp_path / f"{run}.jsonl", tmp_path / str(run), tok, format="bin")
@@ -136,13 +136,13 @@ def test_parts_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
         (True, "True is not a share between 0 and 1"),
     ],
 )
-def test_wrong_shares(validation: Any, message: str) -> None:
+def test_wrong_shares_are_refused(validation: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parts_of(validation)
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5,), "01", (0, 2), (float("nan"), 1), (True, 1), (0, 1e-30)])
-def test_wrong_ranges(shares: Any) -> None:
+def test_wrong_ranges_are_refused(shares: Any) -> None:
     with pytest.raises(ConfigError, match="is not a pair of numbers from 0 to 1, the first of which is smaller"):
         bounds_of(shares)
 
@@ -154,7 +154,7 @@ def test_a_folder_with_shards_of_its_own(corpus: Path, tok: jeton.Tokenizer, tmp
 
 
 def test_a_part_without_documents_of_an_input_is_no_error(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Only records that no part has are missing: a file with bad records may have all others in another part."""
+    """All valid records of a file with bad records may be in other parts."""
     for name in ("a", "b"):
         rows = [json.dumps({"text": f"{name} {number}"}) for number in range(4)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(["{", *rows]))

@@ -1,4 +1,4 @@
-"""Object stores: the same bytes as in a local folder, also when the server fails in between; and local storage."""
+"""Object stores: files equal those in a local folder, even if the server fails in between; and local storage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS: dict[str, Any] = {"append_eos": True, "task_bytes": 10000, "progress": 
 
 
 class Server:
-    """moto's server on loopback, which can fail from some request on.
+    """moto's server on the loopback address, which can fail after a number of requests.
 
     Attributes:
         left: number of requests until it fails; None: it does not.
@@ -114,7 +114,7 @@ def copied(url: str, folder: Path) -> Path:
 def test_a_url_has_the_files_of_a_local_folder(
     format: str, bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
-    """Inputs at a URL, too: rows and tables are read by ranges."""
+    """Inputs are also at a URL: rows and tables are read by ranges."""
     import s3fs
 
     s3fs.S3FileSystem().put(str(corpus), f"{bucket}/corpus", recursive=True)
@@ -160,7 +160,7 @@ def test_a_server_that_fails(
 
 @pytest.mark.slow(reason="one stage by default")
 def test_a_shuffle_at_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Its second stage reads sections of files by ranges."""
+    """The second stage reads sections of files by ranges."""
     options = {**OPTIONS, "shuffle": 5, "pack": 64}
     jeton.shards.make(corpus, f"{bucket}/out", tok, workers=2, **options)
     jeton.shards.make(corpus, tmp_path / "local", tok, **options)
@@ -184,7 +184,7 @@ def test_changed_and_vanished_inputs(bucket: str, tok: jeton.Tokenizer) -> None:
     assert 0 < jeton.shards.status(f"{bucket}/out").done < 10
 
 
-def test_what_a_url_refuses(bucket: str, corpus: Path, tok: jeton.Tokenizer) -> None:
+def test_unsupported_calls_on_a_url_are_refused(bucket: str, corpus: Path, tok: jeton.Tokenizer) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"s3://.*/out: memory-mapping shards at a URL"):
         jeton.shards.open(f"{bucket}/out")
     with pytest.raises(ShardError, match=r"s3://.*/out: no plan\.json"):
@@ -285,7 +285,7 @@ def test_names_are_durable_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_tokenizer_and_inputs_of_every_kind(bucket: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """A folder at a URL is read as a local one: only what its files hold, and the rest is reported."""
+    """A folder at a URL is read like a local one: files with documents are read, and the others are reported."""
     import s3fs
 
     folder = tmp_path / "corpus"

@@ -45,7 +45,7 @@ def config(names: list[str], encodings: list[str], sizes: list[int | None]) -> d
 
 
 @pytest.mark.parametrize(("dtype", "letter"), [("int32", "i"), ("uint16", "H")])
-def test_mds(dtype: str, letter: str, rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_mds_files(dtype: str, letter: str, rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     folder = make(rows, tok, "mds", dtype=dtype)
     samples = []
     for ids in documents:
@@ -61,13 +61,13 @@ def test_mds(dtype: str, letter: str, rows: Path, tok: jeton.Tokenizer, document
     assert json.loads((folder / "index.json").read_bytes()) == {"version": 2, "shards": [shard]}
 
 
-def test_shapes_of_mds() -> None:
+def test_shapes_of_mds_take_the_fewest_bytes() -> None:
     assert streaming._shape(255) == b"\x04\xff"
     assert streaming._shape(256) == b"\x05\x00\x01"
     assert streaming._shape(65_536) == b"\x06\x00\x00\x01\x00"
 
 
-def test_packed_mds(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_packed_mds_files(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     folder = make(rows, tok, "mds", pack=8)
     ids = list(itertools.chain.from_iterable(documents))
     places = list(itertools.chain.from_iterable(range(len(ids)) for ids in documents))
@@ -88,7 +88,7 @@ def test_packed_mds(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]
 
 
 @pytest.mark.parametrize(("dtype", "code", "letter"), [("int32", 16, "i"), ("uint16", 20, "H")])
-def test_litdata(
+def test_litdata_files(
     dtype: str, code: int, letter: str, rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]
 ) -> None:
     folder = make(rows, tok, "litdata", dtype=dtype)
@@ -102,7 +102,7 @@ def test_litdata(
     assert [ids.tolist() for ids in jeton.shards.open(folder)] == documents
 
 
-def test_packed_litdata(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
+def test_packed_litdata_files(rows: Path, tok: jeton.Tokenizer, documents: list[list[int]]) -> None:
     folder = make(rows, tok, "litdata", pack=8, packing="best_fit")
     opened = jeton.shards.open(folder)
     (packed,) = opened.rows(100)
@@ -131,7 +131,7 @@ def test_shards_without_rows_are_not_named(format: str, entries: str, tok: jeton
 def test_documents_are_those_of_other_formats(
     format: str, options: dict[str, Any], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
-    """Shards of many tasks, some without documents, which an index leaves out."""
+    """Shards of many tasks, some without documents; the index omits those."""
     (tmp_path / "empty.txt").write_text("")
     options = {"append_eos": True, "progress": False, "task_bytes": 3000, **options}
     inputs = [corpus, tmp_path / "empty.txt"]
@@ -160,7 +160,7 @@ def test_documents_are_those_of_other_formats(
     assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
 
 
-def test_conversations(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_conversations_are_stored_in_mds_and_refused_in_litdata(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     template = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
     chat = tok.with_chat_template(template)
     (tmp_path / "a.jsonl").write_text('{"messages": [{"role": "user", "content": "low lower"}]}\n' * 3)

@@ -1,4 +1,4 @@
-"""`verify` without inputs, with inputs in another place, and with touched ones."""
+"""`verify` without inputs, with moved inputs, and with touched ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def verify(out: Path, **options: Any) -> jeton.shards.Verification:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_without_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
+def test_shards_are_verified_without_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
     out = made(rows, tok, **options)
     alone = verify(out, inputs=False)
     shutil.rmtree(rows)
@@ -74,7 +74,7 @@ def test_damage_is_found_without_inputs(options: dict[str, Any], rows: Path, tok
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_moved_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
+def test_moved_inputs_are_compared(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
     out = made(rows, tok, **options)
     expected = verify(out)
     other = rows.parent / "elsewhere" / "texts"
@@ -93,7 +93,7 @@ def test_moved_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer)
 
 
 def test_metadata_of_moved_inputs(rows: Path, tok: jeton.Tokenizer) -> None:
-    """Documents of texts have the name of their file, as it was planned."""
+    """Metadata of text documents have the file name at the time of planning."""
     (rows / "c.txt").write_text("low lower\nlowest\n")
     out = rows.parent / "out"
     corpus = jeton.Corpus(rows, documents="line")
@@ -117,7 +117,7 @@ def test_a_touched_input_is_no_difference(options: dict[str, Any], rows: Path, t
 
 
 def test_an_input_of_the_same_size_and_other_content_is_found(rows: Path, tok: jeton.Tokenizer) -> None:
-    """Also at the end of a task, after the batch that is compared of files with the planned time."""
+    """A change at the end of a task is also found, after the batch that is compared for untouched files."""
     out = made(rows, tok, task_bytes=10**6)
     path = rows / "b.jsonl"
     data = path.read_bytes()
@@ -131,8 +131,8 @@ def test_an_input_of_the_same_size_and_other_content_is_found(rows: Path, tok: j
     assert "inputs=False" in problem
 
 
-def test_a_document_more_is_found(rows: Path, tok: jeton.Tokenizer) -> None:
-    """A shard with fewer documents than its touched source."""
+def test_a_document_missing_from_its_source_is_found(rows: Path, tok: jeton.Tokenizer) -> None:
+    """The source loses its last row, and keeps its size."""
     out = made(rows, tok, task_bytes=10**6)
     for path in rows.iterdir():
         text = path.read_bytes()

@@ -1,4 +1,4 @@
-"""`AddedToken`: the flags of added tokens, from the caller to the core and to files."""
+"""`AddedToken`: flags of added tokens, from the caller to the core and to files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_flag_is_kept(flag: str) -> None:
     assert (token.is_exact, AddedToken("<y>").is_exact) == (False, True)
 
 
-def test_flags_are_those_of_matching() -> None:
+def test_flags_control_matching() -> None:
     tok = BYTES.add_tokens([AddedToken("<m>", lstrip=True), AddedToken("cat", special=False, single_word=True)])
     assert tok.encode("a <m>b", special="all") == [97, 256, 98]
     assert tok.encode("cat cats") == [257, 32, *b"cats"]
@@ -39,7 +39,7 @@ def test_a_token_that_becomes_special_keeps_its_flags() -> None:
     assert tok.add_tokens([AddedToken("<m>")]).added_tokens == {256: AddedToken("<m>")}
 
 
-def test_an_entry_of_the_model_is_one_still() -> None:
+def test_an_added_token_that_is_an_entry_stays_an_entry() -> None:
     file = json.loads(BYTES.to_bytes())
     del file["model"]["jeton"]
     file["added_tokens"] = [{"id": file["model"]["vocab"]["a"], "content": "a", "special": False}]
@@ -48,7 +48,7 @@ def test_an_entry_of_the_model_is_one_still() -> None:
     assert model_entries(tok._core) == [97]
 
 
-def test_it_is_in_order_of_id_and_read_only() -> None:
+def test_added_tokens_are_ordered_by_id_and_read_only() -> None:
     tok = jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<z>": 300, "<b>": 5})
     assert list(tok.added_tokens) == [5, 300]
     with pytest.raises(TypeError):
@@ -64,6 +64,6 @@ def test_two_tokens_of_one_id_are_refused() -> None:
     ("facts", "option"),
     [({"content": ""}, "content"), ({"content": b"x"}, "content"), ({"content": "x", "lstrip": 1}, "lstrip")],
 )
-def test_what_is_no_token(facts: dict[str, Any], option: str) -> None:
+def test_an_invalid_token_is_refused(facts: dict[str, Any], option: str) -> None:
     with pytest.raises(jeton.ConfigError, match=option):
         AddedToken(**facts)

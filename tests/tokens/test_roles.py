@@ -25,13 +25,13 @@ def test_roles_and_their_ids() -> None:
     assert TOK.roles == {}
 
 
-def test_no_id_changes() -> None:
+def test_roles_and_templates_change_no_id() -> None:
     tok = TOK.with_roles(bos="<s>", eos="</s>").with_chat_template("{{ messages }}")
     assert tok == TOK
     assert tok.encode("ab</s>", special="all", add_special_tokens=True) == TOK.encode("ab</s>", special="all")
 
 
-def test_none_removes_and_absence_keeps() -> None:
+def test_a_role_of_none_is_removed_and_others_are_kept() -> None:
     tok = TOK.with_roles(bos="<s>", eos="</s>", additional=["<pad>"])
     assert tok.with_roles(bos=None).roles == {"eos": "</s>"}
     assert tok.with_roles(eos="<s>").roles == {"bos": "<s>", "eos": "<s>"}
@@ -41,7 +41,7 @@ def test_none_removes_and_absence_keeps() -> None:
     assert tok.with_roles(pad=None).definition == tok.definition
 
 
-def test_what_a_file_said_of_a_role_is_replaced() -> None:
+def test_a_new_role_replaces_that_of_the_configuration() -> None:
     config = {
         "eos_token": {"__type": "AddedToken", "content": "</s>"},
         "extra_special_tokens": ["<s>"],
@@ -73,7 +73,7 @@ def test_a_role_needs_a_special_token(token: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, "", b"<s>", ["<s>"]])
-def test_a_wrong_role(wrong: Any) -> None:
+def test_an_invalid_role_is_refused(wrong: Any) -> None:
     with pytest.raises(jeton.ConfigError, match="pad="):
         TOK.with_roles(pad=wrong)
     with pytest.raises(TypeError, match="eso"):
@@ -127,13 +127,13 @@ def test_several_templates_and_none() -> None:
         "{% for a in range(10**9) %}{{ a }}{% endfor %}",
     ],
 )
-def test_a_broken_template(template: str) -> None:
+def test_a_broken_template_is_refused(template: str) -> None:
     with pytest.raises(jeton.errors.ChatTemplateError):
         TOK.with_chat_template(template)
 
 
 @pytest.mark.parametrize("template", ["", 7, {}, ["{{ 1 }}"], {"default": 7}])
-def test_a_wrong_template(template: Any) -> None:
+def test_an_invalid_template_is_refused(template: Any) -> None:
     with pytest.raises(jeton.ConfigError, match="template="):
         TOK.with_chat_template(template)
 

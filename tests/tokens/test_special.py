@@ -1,4 +1,4 @@
-"""Special tokens: by permission only, the leftmost first, of those the longest."""
+"""Special tokens match by permission only: the leftmost first, of these the longest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_text_is_text_without_permission(kind: str) -> None:
         assert tok.special_tokens[token] in tok.encode(f"the {token} old", special=[token])
 
 
-def test_the_longest_wins() -> None:
+def test_the_longest_special_token_is_matched() -> None:
     assert TOK.encode("x<a>bb<a>", special="all") == [120, 301, 98, 300]
     assert TOK.encode("<a>b", special={"<a>"}) == [300, 98]
     assert TOK.encode("<a>b", special={"<a>b"}) == [301]
@@ -50,7 +50,7 @@ def test_no_merge_crosses_a_special_token() -> None:
 @given(
     text=st.lists(st.sampled_from([*TOKENS, "<", "a", ">", "b", "bb", "今", "<|end", "|>"]), max_size=10).map("".join)
 )
-def test_cuts_are_those_of_the_reference(text: str) -> None:
+def test_splits_at_special_tokens_equal_the_reference(text: str) -> None:
     for permit in ("none", "all", {"<a>"}, {"<a>", "a>b"}):
         expected: list[int] = []
         for piece in cut(text, TOKENS, permit):
@@ -78,7 +78,7 @@ def test_raise_names_the_token_and_its_place(text: Any, position: int) -> None:
 
 
 def unigram(added: dict[str, Any]) -> jeton.Tokenizer:
-    """A Unigram model of HF's with a special token that is a piece, as T5 has it, behind a normalizer."""
+    """HF's Unigram with a normalizer and a special token that is a piece, as in T5."""
     pieces = [["<pad>", 0.0], ["<unk>", 0.0], *([piece, -3.0] for piece in ["a", "<", "p", "d", ">", "▁"])]
     file = {
         "added_tokens": [{"id": 0, "content": "<pad>", "special": True, **added}],
@@ -89,7 +89,7 @@ def unigram(added: dict[str, Any]) -> jeton.Tokenizer:
 
 
 @pytest.mark.parametrize("flags", [{}, {"normalized": True}, {"single_word": True}])
-def test_raise_sees_what_normalization_and_the_model_make(flags: dict[str, Any]) -> None:
+def test_raise_covers_tokens_made_by_normalization_and_the_model(flags: dict[str, Any]) -> None:
     tok = unigram(flags)
     text = "ad \uff1cpad\uff1e"  # full width: only the normalizer makes it <pad>
     assert 0 in tok.encode(text, special="all")
@@ -110,7 +110,7 @@ def test_raise_sees_what_normalization_and_the_model_make(flags: dict[str, Any])
     ).map("".join),
     flags=st.sampled_from([{}, {"normalized": True}, {"single_word": True}, {"lstrip": True}]),
 )
-def test_raise_is_all_or_an_error(text: str, flags: dict[str, Any]) -> None:
+def test_raise_is_an_error_where_special_tokens_would_match(text: str, flags: dict[str, Any]) -> None:
     tok = unigram(flags)
     ids = tok.encode(text, special="all")
     if 0 in ids:
@@ -129,7 +129,7 @@ def test_an_unknown_special_token_is_named() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["some", "<a>", 3, True, None], ids=repr)
-def test_what_is_no_permission(wrong: Any) -> None:
+def test_an_invalid_permission_is_refused(wrong: Any) -> None:
     if wrong is None:
         assert TOK.encode("<a>", special=wrong) == TOK.encode("<a>"), "None is the default"
         return
@@ -138,7 +138,7 @@ def test_what_is_no_permission(wrong: Any) -> None:
     assert caught.value.option == "special"
 
 
-def test_what_the_core_is_told() -> None:
+def test_permissions_are_converted_for_the_core() -> None:
     assert permission("none", TOKENS) is None
     assert permission("all", TOKENS) == "all"
     assert permission("raise", TOKENS) == "raise"

@@ -1,4 +1,4 @@
-"""`Tokenizer.with_template`: the notation of tokenizers, and what changes with the template."""
+"""`Tokenizer.with_template`: the notation of `tokenizers`, and effects of the template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_text_and_a_pair() -> None:
     assert TOK.with_template("<a> $A").tokenize("a", "b", add_special_tokens=True).type_ids == [0, 1]
 
 
-def test_it_equals_the_template_of_tokenizers() -> None:
+def test_a_template_equals_that_of_tokenizers() -> None:
     tokenizers = pytest.importorskip("tokenizers")
     single, pair = "<a> $A:2 <|im_end|>:3", "<a> $B:1 <|im_end|> $A"
     ours = TOK.with_template(single, pair)
@@ -38,7 +38,7 @@ def test_it_equals_the_template_of_tokenizers() -> None:
         assert (encoding.ids, encoding.type_ids) == (expected.ids, expected.type_ids)
 
 
-def test_it_is_saved_and_is_part_of_the_fingerprint(tmp_path: Path) -> None:
+def test_a_template_is_saved_and_part_of_the_fingerprint(tmp_path: Path) -> None:
     tok = TOK.with_template("<a> $A")
     assert tok.fingerprint != TOK.fingerprint
     tok.save(tmp_path / "folder")
@@ -49,7 +49,7 @@ def test_it_is_saved_and_is_part_of_the_fingerprint(tmp_path: Path) -> None:
 
 
 def test_offsets_are_trimmed_as_before() -> None:
-    """A post-processor that trims offsets, as GPT-2's and RoBERTa's, trims them with another template, too."""
+    """A post-processor that trims offsets, such as GPT-2's and RoBERTa's, trims them with another template, too."""
     tokenizers = pytest.importorskip("tokenizers")
     theirs = tokenizers.Tokenizer.from_str(TOK.to_bytes().decode())
     special = [(token, TOK.special_tokens[token]) for token in ("<a>", "<|im_end|>")]
@@ -76,6 +76,6 @@ def test_offsets_are_trimmed_as_before() -> None:
         (3, None, "single=3"),
     ],
 )
-def test_what_is_refused(single: str, pair: str | None, message: str) -> None:
+def test_invalid_templates_are_refused(single: str, pair: str | None, message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         TOK.with_template(single, pair)

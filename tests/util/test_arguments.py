@@ -1,4 +1,4 @@
-"""A wrong type ends in an error of ours that names the argument: every argument of every public function.
+"""Every argument of every public function: a wrong type ends in an error of Jeton that names the argument.
 
 `TAKES` says what each argument takes; a new function or argument fails here until it is added. The methods of
 `Tokenizer` that encode and decode check theirs in the core.
@@ -27,7 +27,7 @@ CORPUS = ["low lower lowest"] * 9
 
 
 class Odd:
-    """An object of no use."""
+    """An object that no argument accepts."""
 
 
 VALUES: list[Any] = [
@@ -72,14 +72,14 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value and "\ud800" not in value
 
 
-# What an argument takes -> whether a value may be meant. What may be meant and cannot be has tests of its own.
+# kind of argument -> whether a value has an acceptable type; invalid values of such types are tested elsewhere
 KINDS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "by_name": lambda value: isinstance(value, int | float | Mapping) and not isinstance(value, bool),
     "bytes": lambda value: isinstance(value, bytes),
     "call": lambda value: isinstance(value, bool) or callable(value),
     "ids": lambda value: isinstance(value, list | tuple | Mapping) and all(map(is_int, value)),
-    "int": lambda value: is_int(value) and value >= 0,  # how large it may be is another question
+    "int": lambda value: is_int(value) and value >= 0,  # its size is tested elsewhere
     "index": lambda value: isinstance(value, int),
     "version": lambda value: value in (4, 5) and isinstance(value, int),
     "layout": lambda value: isinstance(value, str | Mapping),
@@ -96,17 +96,15 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "request": lambda value: isinstance(value, list | tuple | Mapping),
     "rules": lambda value: isinstance(value, str) or is_strings(value),
     "share": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "special": lambda value: isinstance(
-        value, str | bytes | list | tuple | Mapping
-    ),  # which tokens, has tests of its own
+    "special": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),  # the tokens are tested elsewhere
     "str": lambda value: isinstance(value, str),
     "strings": is_strings,
     "superwords": lambda value: isinstance(value, bool),
     "added": lambda value: isinstance(value, bool | str),  # a role or a special token, which may be missing
     "text": lambda value: isinstance(value, str | bytes),
     "tokens": lambda value: isinstance(value, list | tuple | Mapping) and not list(value),
-    "nothing": lambda value: False,  # no value of the list
-    # any iterable, path or stream is a corpus; wrong ones are those that are neither
+    "nothing": lambda value: False,  # no value of the list is valid
+    # any iterable, path or stream is a corpus; all others are wrong
     "corpus": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),
 }
 
@@ -316,7 +314,7 @@ def tok() -> jeton.Tokenizer:
 def functions(
     tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, tuple[Callable[..., Any], dict[str, Any]]]]:
-    """Each function, with arguments that are right."""
+    """Each function with valid arguments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("arguments"))
         patch.setattr(logging.getLogger("jeton"), "disabled", True)
@@ -391,11 +389,11 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
     return made
 
 
-def test_every_public_function_is_here() -> None:
+def test_every_public_function_is_tested() -> None:
     functions = {name for name in jeton.__all__ if inspect.isfunction(getattr(jeton, name))} - {
         "default",
         "names",
-    }  # no argument
+    }  # without arguments
     options = {
         name
         for name in ("AddedToken", "Corpus", "Limits", "Source", "Rules", "Superwords")
@@ -407,7 +405,7 @@ def test_every_public_function_is_here() -> None:
         for name, member in vars(class_of(cls)).items()
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
     }
-    # these take nothing, or what only Jeton calls them with
+    # these take no arguments, or are called by Jeton only
     methods -= {"Counts.items", "Rules.core_json", "Superwords.first_size"}
     ours = {"Tokenizer.from_merges", "Tokenizer.from_bytes", "Pattern.of", "Pattern.split"}
     missing = {name for name in methods - TAKES.keys() if takes_something(name)}
@@ -426,7 +424,7 @@ def takes_something(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", TAKES)
-def test_every_argument_is_here(name: str, functions: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
+def test_every_argument_is_tested(name: str, functions: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
     parameters = inspect.signature(functions[name][0]).parameters.values()
     assert {each.name for each in parameters if each.kind is not each.VAR_KEYWORD} == TAKES[name].keys()
 
@@ -462,7 +460,7 @@ def test_the_options_of_presets(preset: str) -> None:
                 made = getattr(presets, preset)(**{each.name: value})
                 jeton.train(CORPUS, 300, preset=made, progress=False)
             except jeton.TrainingError:
-                pass  # the option may be meant, and the corpus has not enough for it
+                pass  # the option is valid, but the corpus is too small for it
             except jeton.ConfigError as error:
                 if each.name not in str(error):
                     found.append(f"{each.name}={value!r}: {error}")
@@ -471,7 +469,7 @@ def test_the_options_of_presets(preset: str) -> None:
     assert not found, "\n".join(found)
 
 
-def test_what_is_wrong_inside_is_named() -> None:
+def test_a_wrong_element_is_named() -> None:
     small = {97: b"a", 98: b"b", 256: b"ab"}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"vocab": {0: "a"}}, r"vocab\[0\]='a' is not bytes"),
@@ -529,8 +527,8 @@ HUGE = (1 << 63, 1 << 64, 1 << 200, 10**5000)
 
 
 @pytest.mark.parametrize("value", HUGE, ids=["2^63", "2^64", "2^200", "10^5000"])
-def test_huge_integers(value: int) -> None:
-    """They reach neither the core nor NumPy, whose error would be an `OverflowError`, and messages show them or not."""
+def test_huge_integers_are_refused(value: int) -> None:
+    """They must not reach the core or NumPy, which would raise `OverflowError`; messages may omit their digits."""
     pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
     unigram = jeton.Tokenizer.from_bytes(f'{{"model": {{"type": "Unigram", "unk_id": 0, "vocab": {pieces}}}}}'.encode())
     tok = jeton.train(CORPUS, 260, pattern="gpt2", progress=False)
@@ -564,6 +562,6 @@ def test_huge_integers(value: int) -> None:
             call()
 
 
-def test_amounts_with_more_digits_than_python_converts() -> None:
+def test_amounts_with_too_many_digits_are_refused() -> None:
     with pytest.raises(jeton.ConfigError, match="memory_limit"):
         jeton.Limits(memory_limit="9" * 5_000)

@@ -1,4 +1,4 @@
-"""A file is the old one or the new one, whole, whatever happens."""
+"""A file is always the complete old or the complete new one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from jeton.util.atomic import is_stream, write_atomically
 from ..material import tokenizer
 
 
-def test_it_writes(tmp_path: Path) -> None:
+def test_a_file_has_its_name_only_once_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for content in (b"first", b"second, longer", b""):
         with write_atomically(path) as file:
             file.write(content)
-            assert path.exists() == (content != b"first"), "nothing has the name before it is whole"
+            assert path.exists() == (content != b"first"), "no file has the name before it is complete"
         assert path.read_bytes() == content
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
@@ -44,7 +44,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> N
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     with pytest.raises(FileNotFoundError):
         tok.save(tmp_path / "missing" / "tokenizer.json")
 
@@ -60,7 +60,7 @@ def test_a_file_where_a_folder_is_wanted(tmp_path: Path, tok: jeton.Tokenizer) -
 
 @pytest.mark.parametrize("target", ["mine", "missing"])
 def test_a_link_is_replaced_and_its_target_stays(tmp_path: Path, target: str) -> None:
-    """Who may write to the folder may put a link there to a file of another user."""
+    """Anyone who may write to the folder can put a link there to a file of another user."""
     (tmp_path / "mine").write_bytes(b"old")
     (tmp_path / "link").symlink_to(target)
     with write_atomically(tmp_path / "link") as file:
@@ -83,7 +83,7 @@ def test_a_link_to_a_folder_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("folder")
     with pytest.raises(IsADirectoryError), write_atomically(tmp_path / "link") as file:
         file.write(b"new")
-    with write_atomically(tmp_path / "link" / "a.txt") as file:  # links among the folders are followed
+    with write_atomically(tmp_path / "link" / "a.txt") as file:  # links to parent folders are followed
         file.write(b"new")
     assert (tmp_path / "folder" / "a.txt").read_bytes() == b"new"
 
@@ -97,13 +97,13 @@ def test_other_hard_links_keep_the_old_content(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
-def test_the_mode_of_another_users_file_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mode_of_another_users_file_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     path.chmod(0o4711)
     with write_atomically(path) as file:
         file.write(b"new")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o711, "without the bit that runs it as its owner"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o711, "without the set-user-ID bit"
     path.chmod(0o666)
     other = path.stat().st_uid + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
@@ -115,7 +115,7 @@ def test_the_mode_of_another_users_file_is_not_taken_over(tmp_path: Path, monkey
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 @pytest.mark.timeout(20)
-def test_stale_names_that_others_made_are_not_opened(tmp_path: Path) -> None:
+def test_stale_temporary_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
     (tmp_path / "mine").write_bytes(b"old")
     (tmp_path / ".a.txt.0000000000000000.tmp").symlink_to("mine")
     os.mkfifo(tmp_path / ".a.txt.0000000000000001.tmp")
@@ -158,8 +158,8 @@ def test_a_named_pipe_that_a_user_names_is_written_to(tmp_path: Path, tok: jeton
     with write_atomically(pipe, streams=True) as file:
         file.write(b"whole")
     thread.join()
-    assert found == [b"whole"], "nothing is written before it is whole"
-    with write_atomically(pipe) as file:  # as in a cache, where no user named it
+    assert found == [b"whole"], "nothing is written before the content is complete"
+    with write_atomically(pipe) as file:  # as in a cache, whose files no user names
         file.write(b"new")
     assert pipe.read_bytes() == b"new"
 
@@ -208,7 +208,7 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o640
 
 
-# The kernel refuses to write past the limit, as it does on a full disk; only another process can be limited so.
+# The kernel refuses writes past the limit, as on a full disk; the limit needs a separate process.
 FULL_DISK = """
 import errno, resource, sys
 import jeton
@@ -237,13 +237,13 @@ def test_a_disk_that_fills_leaves_the_old_file_whole(tmp_path: Path, name: str) 
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "True\n"
     assert [path.read_bytes() for path in files] == before
-    assert sorted(path for path in target.parent.rglob("*") if path.is_file()) == files, "no rest is left behind"
+    assert sorted(path for path in target.parent.rglob("*") if path.is_file()) == files, "no temporary file is left"
     if name != "list.vocab":
         assert jeton.load(target) == old
 
 
 def test_a_full_disk_at_the_last_moment(tmp_path: Path, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Network disks may say only when flushing that there is no room."""
+    """Network disks may report only at a flush that they are full."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(b"old")
 
@@ -268,17 +268,17 @@ with write_atomically(sys.argv[1]) as file:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL and locks are POSIX's")
-def test_the_next_save_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_the_next_save_removes_files_of_a_killed_one(tmp_path: Path) -> None:
     path = tmp_path / "a [1].txt"
     for _ in range(2):
         subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60, check=False)
     others = [tmp_path / ".b.txt.0123456789abcdef.tmp", tmp_path / ".a [1].txt.notes.tmp"]
     for other in others:
         other.write_bytes(b"of another file")
-    assert len(list(tmp_path.iterdir())) == 3, "the second one has removed what the first left"
+    assert len(list(tmp_path.iterdir())) == 3, "the second process has removed the file of the first"
     with write_atomically(path) as outer:
         outer.write(b"whole")
-        with write_atomically(path) as inner:  # another writer is at work: its file stays
+        with write_atomically(path) as inner:  # the file of another active writer stays
             inner.write(b"first")
         assert path.read_bytes() == b"first"
     assert path.read_bytes() == b"whole"
@@ -286,7 +286,7 @@ def test_the_next_save_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a name of 255 bytes is POSIX's limit")
-def test_errors_name_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_name_the_given_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(path: Path) -> OSError:
         with pytest.raises(OSError, match=re.escape(str(path))) as caught, write_atomically(path) as file:
             file.write(b"x")
@@ -297,5 +297,5 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: py
     assert isinstance(write(tmp_path / "missing" / "a.txt"), FileNotFoundError)
     (tmp_path / "folder" / "in").mkdir(parents=True)
     assert isinstance(write(tmp_path / "folder"), IsADirectoryError)
-    with write_atomically(tmp_path / ("今" * 85)) as file:  # as long as a name can be
+    with write_atomically(tmp_path / ("今" * 85)) as file:  # the longest possible name
         file.write(b"x")

@@ -1,4 +1,4 @@
-"""Forks while another thread imports, builds tables or changes an object: no child waits for a lock of its parent.
+"""Forks while another thread imports, builds tables or changes an object: children never wait for a lock of the parent.
 
 The tests run in processes of their own, whose modules are not imported yet, and which may hang where there is such a
 defect. `tools/fork_first_calls.py` forks hundreds of times for every function.
@@ -73,7 +73,7 @@ def test_children_forked_at_random_moments_return() -> None:
         assert set(ended) == {"returned"}, (call, ended)
 
 
-# A module whose execution waits, except in a child.
+# A module that waits at import, except in a child.
 SLOW_FINDER = """
 from importlib.machinery import PathFinder
 
@@ -114,7 +114,7 @@ print(ended(lambda: sys.modules["jeton.calls.cutting"].split), time.monotonic() 
 
 
 def test_an_import_that_begins_after_the_wait_is_undone() -> None:
-    """Of the hooks before a fork, the first one that was registered runs last: here it lets the thread begin."""
+    """The hook registered first runs last before a fork; here it lets the thread begin its import."""
     hook = """
 import os
 
@@ -132,7 +132,7 @@ may_go_on.set()
 
 
 def test_a_fork_does_not_wait_for_an_import_that_waits_for_it() -> None:
-    """`logging`, if it is imported later, locks its loggers before a fork, and then the hook of this package runs."""
+    """`logging`, if imported later, locks its loggers before a fork; then the hook of this package runs."""
     code = """
 import logging
 thread.start()
@@ -145,8 +145,8 @@ print(ended(lambda: tok.split("a b c", 2)), time.monotonic() - before < 5)
     assert run(makes_logger + code) == "0 True\n"
 
 
-def test_forks_do_not_wait_for_imports_of_others(tmp_path: Path) -> None:
-    """A module that is a server, for example, whose import never ends."""
+def test_forks_do_not_wait_for_imports_of_other_modules(tmp_path: Path) -> None:
+    """For example, a module that is a server, whose import never ends."""
     (tmp_path / "server.py").write_text("import jeton, time\njeton.default\ntime.sleep(60)\n")
     code = f"""
 sys.path.insert(0, {str(tmp_path)!r})
@@ -180,7 +180,7 @@ thread.join()
 
 
 def test_a_stream_after_a_fork_during_a_push() -> None:
-    """The state is in the middle of the ids: an error, or that before or after them."""
+    """During a push the state is inconsistent: the child gets an error, or the state before or after the ids."""
     code = """
 tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
 ids = [97] * 1_000_000
@@ -230,7 +230,7 @@ os._exit(0) if sys.stdout.flush() is None else None
 
 
 def test_computed_attributes_have_no_lock() -> None:
-    """`functools.cached_property` has one before Python 3.12, for all objects of a class."""
+    """Before Python 3.12, `functools.cached_property` has one lock for all objects of a class."""
     using = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "python" / "jeton").rglob("*.py"))

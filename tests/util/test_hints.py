@@ -1,4 +1,4 @@
-"""Names of other libraries are errors that name ours."""
+"""Names of other libraries are errors that suggest Jeton's names."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_hints_hide_no_attribute_of_ours() -> None:
         }
     ),
 )
-def test_what_a_hint_names_exists(hint: str) -> None:
-    """An expression of a tokenizer, `tok.x.y`, a name of the package, or a keyword, `x=`."""
+def test_names_in_hints_exist(hint: str) -> None:
+    """A hint is an expression like `tok.x.y`, a name of the package, or a keyword like `x=`."""
     batch = TOK.encode_batch(["hi"])
     for name in re.findall(r"\btok\.(\w+)", hint):
         assert hasattr(TOK, name), name
@@ -77,7 +77,7 @@ def test_what_a_hint_names_exists(hint: str) -> None:
         (lambda: TOK.split("h", 5, chunk_overlap=1), "overlap="),
         (lambda: TOK.split("h", 5, allowed_special="all"), 'special="all"'),
         (lambda: TOK.stream(stop_strings=["h"]), "stop="),
-        (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a typing error
+        (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a misspelling
     ],
 )
 def test_keywords_of_other_libraries_are_errors_that_name_ours(call: Any, hint: str) -> None:
@@ -118,7 +118,7 @@ def test_columns_by_name_are_those_of_a_padded_batch() -> None:
         TOK.encode_batch(["hi"])["input_ids"]
 
 
-def test_an_unknown_keyword_like_no_other_has_no_hint() -> None:
+def test_an_unrelated_keyword_has_no_hint() -> None:
     with pytest.raises(TypeError, match=r"^Tokenizer\.encode\(\) got an unexpected keyword argument 'zzz'$"):
         TOK.encode("h", zzz=1)
     with pytest.raises(TypeError, match=r"^load\(\) got an unexpected keyword argument 'zzz'$"):
@@ -141,7 +141,7 @@ def test_names_of_other_packages_are_errors_that_name_ours() -> None:
         _ = jeton.zzz  # type: ignore[attr-defined]
 
 
-def test_other_attributes_and_their_errors_are_as_before() -> None:
+def test_other_attributes_and_their_errors_are_unchanged() -> None:
     with pytest.raises(AttributeError, match=r"has no attribute 'zzz'"):
         _ = TOK.zzz
     for name in ("eos_token_id", "zzz"):
@@ -150,7 +150,7 @@ def test_other_attributes_and_their_errors_are_as_before() -> None:
 
 
 @pytest.mark.parametrize("name", ["unknown", "unknwn"])
-def test_the_parameter_for_unknown_keywords_is_no_hint(name: str) -> None:
+def test_the_parameter_for_unknown_keywords_is_not_suggested(name: str) -> None:
     for call in (lambda: TOK.encode("h", **{name: 1}), lambda: jeton.load("default", **{name: 1})):
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'$"):
             call()

@@ -1,4 +1,4 @@
-"""Who gets which events, and that a bar leaves nothing behind."""
+"""Progress events for functions, bars and JSON lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_function_gets_every_event() -> None:
     ]
 
 
-def test_what_the_function_raises_comes_out() -> None:
+def test_exceptions_of_the_function_propagate() -> None:
     def stop(event: ProgressEvent) -> None:
         raise LookupError("enough")
 
@@ -46,7 +46,7 @@ def test_what_the_function_raises_comes_out() -> None:
 @pytest.mark.parametrize(
     ("progress", "terminal", "drawn"), [(None, False, 0), (False, True, 0), (None, True, 1), (True, False, 1)]
 )
-def test_when_a_bar_is_drawn(
+def test_a_bar_is_drawn_on_terminals_or_on_request(
     monkeypatch: pytest.MonkeyPatch, progress: bool | None, terminal: bool, drawn: bool
 ) -> None:
     stderr = Terminal() if terminal else io.StringIO()

@@ -1,4 +1,4 @@
-"""What belongs to a tokenizer and is handed out cannot be changed."""
+"""Mappings and lists returned by a tokenizer are read-only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOK = jeton.train(["low lower"], 260, special_tokens=["<s>"], progress=False)._w
 )
 
 
-def test_roles() -> None:
+def test_roles_are_read_only() -> None:
     with pytest.raises(TypeError, match="belongs to a tokenizer and is read-only"):
         TOK.roles["eos"] = "<s>"  # type: ignore[index]
     assert TOK.roles == {"bos": "<s>"}
@@ -37,7 +37,7 @@ HANDED_OUT: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", HANDED_OUT)
-def test_nothing_that_is_handed_out_can_be_assigned_to(name: str) -> None:
+def test_returned_mappings_cannot_be_assigned_to(name: str) -> None:
     fingerprint = TOK.fingerprint
     with pytest.raises(TypeError):
         HANDED_OUT[name](TOK)["type"] = "x"
@@ -45,7 +45,7 @@ def test_nothing_that_is_handed_out_can_be_assigned_to(name: str) -> None:
     assert TOK.fingerprint == fingerprint
 
 
-def test_the_caller_s_own_stay_the_caller_s() -> None:
+def test_changes_of_the_callers_mapping_do_not_reach_the_tokenizer() -> None:
     roles = {"bos": "<s>"}
     tok = TOK._with_facts(roles=roles)
     roles["bos"] = "x"
@@ -69,7 +69,7 @@ def test_every_change_is_an_error(value: Any, change: Callable[[Any], Any]) -> N
     assert kept == value
 
 
-def test_other_changes() -> None:
+def test_every_other_mutation_is_an_error() -> None:
     for change in (
         lambda d: d.update(a=1),
         lambda d: d.setdefault("a"),
@@ -86,7 +86,7 @@ def test_other_changes() -> None:
             change(ReadOnlyList([1]))
 
 
-def test_copies() -> None:
+def test_copies_are_equal_and_read_only() -> None:
     kept = read_only({"a": [1, {"b": (2, [3])}]})
     for copied in (copy.deepcopy(kept), copy.copy(kept), pickle.loads(pickle.dumps(kept)), read_only(kept)):
         assert copied == kept == {"a": [1, {"b": (2, [3])}]}

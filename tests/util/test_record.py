@@ -17,7 +17,7 @@ from jeton.util.record import field, record, replace
 
 @record(frozen=True)
 class Point:
-    """With each kind of field."""
+    """A record with each kind of field."""
 
     kind: ClassVar = "point"
     x: int
@@ -37,7 +37,7 @@ class Twin:
     log: str = dataclasses.field(default="", repr=False)
 
 
-def test_they_are_made_compared_and_shown_like_dataclasses() -> None:
+def test_records_are_made_compared_and_shown_like_dataclasses() -> None:
     for cls in (Point, Twin):
         made: Any = cls(1, tags=["a"])
         assert (made.x, made.y, made.tags, made.note, cls.kind, cls.y) == (1, 0, ["a"], None, "point", 0)
@@ -76,7 +76,7 @@ def test_the_functions_of_dataclasses() -> None:
         replace(point, z=1)
 
 
-def test_nothing_changes_them() -> None:
+def test_records_are_frozen() -> None:
     token = AddedToken("<s>")
     for name in ("content", "other"):
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -89,14 +89,14 @@ def test_nothing_changes_them() -> None:
 @pytest.mark.parametrize(
     "made", [Point(1, 2), AddedToken("<s>", lstrip=True), Bpe(), Definition(), Pattern("gpt2", False)]
 )
-def test_copies_and_pickles(made: Any) -> None:
+def test_copies_and_pickles_are_equal(made: Any) -> None:
     for copied in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert copied == made
         assert type(copied) is type(made)
         assert repr(copied) == repr(made)
 
 
-def test_equal_ones_have_one_hash() -> None:
+def test_equal_records_have_equal_hashes() -> None:
     assert len({AddedToken("a"), AddedToken("a"), AddedToken("b")}) == 2
     assert {Bpe(): 1}[Bpe()] == 1
     with pytest.raises(TypeError, match="unhashable"):

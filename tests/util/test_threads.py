@@ -1,4 +1,4 @@
-"""Threads of Python that share tokenizers, streams and growing texts: each gets what one thread alone gets.
+"""Python threads that share tokenizers, streams and growing texts get the results of a single thread.
 
 With the global interpreter lock they overlap where the core releases it. `PYTHON_GIL=0` and a free-threaded
 interpreter make everything overlap; the workflow `release` runs this module so.
@@ -24,7 +24,7 @@ TEXTS = [CORPUS, *TRICKY[:20], "low lower lowest " * 400]
 
 
 def on_threads(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
-    """What `work` returns on each thread; all threads begin at once."""
+    """Results of `work` on each thread; all threads begin at once."""
     barrier = threading.Barrier(threads)
     results: list[Any] = [None] * threads
 
@@ -85,7 +85,7 @@ def encodable(tok: jeton.Tokenizer, text: str) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_share_a_tokenizer(kind: str) -> None:
     expected = everything(tokenizer(kind))
-    fresh = pickle.loads(pickle.dumps(tokenizer(kind)))  # whose tables and caches no call has filled
+    fresh = pickle.loads(pickle.dumps(tokenizer(kind)))  # its tables and caches are still empty
     for result in on_threads(lambda _: everything(fresh)):
         assert result == expected
 

@@ -1,4 +1,4 @@
-"""Plans applied to files of safetensors, against a plain computation with whole matrices."""
+"""Plans applied to safetensors files equal a plain computation with whole matrices."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_rows_of_unused_ids(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert gaps.plan.summary() == f"257 copied, {tok.vocab_size - 257} unused"
     gaps.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
     assert (load(tmp_path / "out.safetensors")["lm_head.weight"][256:265] == 0).all()
-    more = jeton.add_words(gaps.tokenizer, ["lo"])  # a row of the old matrix stays, also of an unused id
+    more = jeton.add_words(gaps.tokenizer, ["lo"])  # rows of the old matrix stay, even for unused ids
     more.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
     assert (load(tmp_path / "out.safetensors")["lm_head.weight"][: tok.vocab_size] == before).all()
 
@@ -150,7 +150,7 @@ def test_a_folder_of_shards(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path:
         done.plan.apply(folder, folder)
 
 
-def test_noise_and_functions(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+def test_new_rows_follow_the_seed_or_a_function(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     save(tmp_path / "in.safetensors", {name: ("F32", values) for name, values in matrices(tok.vocab_size).items()})
     before = load(tmp_path / "in.safetensors")["lm_head.weight"]
     results = []
@@ -171,7 +171,7 @@ def test_noise_and_functions(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path
         done.plan.by(lambda id, token: {400: 1.0})
 
 
-def test_donors(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+def test_new_rows_are_taken_from_a_donor(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     donor = jeton.train([" slowest wider"], 300, pattern="gpt2", progress=False)
     known = jeton.align(done.tokenizer, donor).to_b
     random = np.random.default_rng(1)
@@ -190,7 +190,7 @@ def test_donors(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> No
     with pytest.raises(jeton.ConfigError, match="donor="):
         plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
 
-    # A donor whose rows are a linear map of the old ones: exact combinations transfer.
+    # The donor's rows are a linear map of the old ones, so exact combinations transfer.
     old = random.normal(size=(tok.vocab_size, 64)).astype(np.float32)
     shared = jeton.align(tok, donor).to_b
     embeddings = np.zeros((donor.vocab_size, 64), np.float32)
@@ -210,7 +210,7 @@ def test_donors(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> No
     assert max(terms, key=terms.__getitem__) == a
     assert sum(terms.values()) == pytest.approx(1)
     assert min(terms.values()) > 0
-    # Rows of zeros are of tokens that the donor never saw: such an entry keeps its pieces, and no anchor is among them.
+    # Rows of zeros belong to tokens unseen by the donor: such entries keep the mean of their pieces and are no anchors.
     embeddings[known[id]] = embeddings[shared[a]] = 0
     for method in ("omp", "focus"):
         unseen = done.plan.by(method, donor=donor, embeddings=embeddings, k=8)  # type: ignore[arg-type]
@@ -224,7 +224,7 @@ def test_donors(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> No
             done.plan.by(method, donor=donor)  # type: ignore[arg-type]
 
 
-def test_what_does_not_fit(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+def test_tensors_that_do_not_fit_are_refused(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     path, out = tmp_path / "in.safetensors", tmp_path / "out.safetensors"
     save(path, {"model.embed_tokens.weight": ("F32", np.ones((10, 2)))})
     with pytest.raises(jeton.ConfigError, match=r"shape \[10, 2\], and the tokenizer has 266 ids"):
@@ -255,14 +255,14 @@ def test_what_does_not_fit(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: 
         struct.pack("<Q", 56) + b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}} ' + bytes(12),
     ],
 )
-def test_corrupt_files(done: jeton.Surgery, data: bytes, tmp_path: Path) -> None:
+def test_corrupt_files_are_an_error(done: jeton.Surgery, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "in.safetensors"
     path.write_bytes(data)
     with pytest.raises(jeton.FormatError, match="not a file of safetensors"):
         done.plan.apply(path, tmp_path / "out.safetensors")
 
 
-def test_the_library_reads_it(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+def test_the_safetensors_library_reads_the_output(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     theirs = pytest.importorskip("safetensors.numpy")
     tensors = {name: values.astype(np.float32) for name, values in matrices(tok.vocab_size).items()}
     theirs.save_file(tensors, tmp_path / "in.safetensors")

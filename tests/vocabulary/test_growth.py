@@ -1,4 +1,4 @@
-"""Adding words, extending and merging: figures of the report, real vocabularies, what is refused."""
+"""Adding words, extending and merging: reports, published vocabularies, refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_words_are_found_inside_of_pretokens(tok: Tokenizer) -> None:
     assert json.loads(json.dumps(done.to_json()))["report"]["words"] == 3
 
 
-def test_an_entry_that_was_unreachable_is_reached() -> None:
+def test_adding_an_unreachable_entry_makes_it_reachable() -> None:
     vocab = {0: b"a", 1: b"b", 2: b"c", 3: b"abc"}
     tok = Tokenizer.from_merges(vocab, [])
     assert tok.encode("abc") == [0, 1, 2]
@@ -67,7 +67,7 @@ def test_words_that_cannot_be_added(tok: Tokenizer, words: Any, message: str) ->
 
 
 def test_extending_continues_training(tok: Tokenizer) -> None:
-    """On its own corpus, extending gives what training with a larger size gives."""
+    """Extending on the training corpus equals training with a larger size."""
     plain = jeton.train([ENGLISH], 280, pattern="gpt2", progress=False)
     more = jeton.extend(plain, [ENGLISH], 10, progress=False).tokenizer
     assert more == jeton.train([ENGLISH], 290, pattern="gpt2", progress=False)
@@ -104,7 +104,7 @@ def test_a_checkpoint_resumes(tok: Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["r50k_base.tiktoken", "llama3.tiktoken", "phi-3-mini.tokenizer.json"])
-def test_extending_real_vocabularies(data: Path, name: str) -> None:
+def test_extending_published_vocabularies_keeps_protected_text(data: Path, name: str) -> None:
     tok = jeton.load(data / "vocabs" / name)
     amharic, english = ((data / "udhr" / f"{code}.txt").read_text() for code in ("amh", "eng"))
     half = len(amharic) // 2
@@ -112,14 +112,14 @@ def test_extending_real_vocabularies(data: Path, name: str) -> None:
     made = done.tokenizer
     assert done.report["unreachable"] == []
     assert made.encode(english) == tok.encode(english)
-    if "phi" not in name:  # its characters are byte tokens there, which do not merge
+    if "phi" not in name:  # in this vocabulary its characters are byte tokens, which do not merge
         assert len(made.encode(amharic[half:])) < 0.9 * len(tok.encode(amharic[half:]))
     again = Tokenizer.from_bytes(made.to_bytes())
     assert again.encode(amharic) == made.encode(amharic)
 
 
-def test_merging_keeps_both() -> None:
-    """The exercise: 256 bytes and 26 merges, twice."""
+def test_merging_keeps_the_encodings_of_both() -> None:
+    """As in the lesson: two vocabularies of 256 bytes and 26 merges."""
     english = jeton.train([ENGLISH], 282, pattern="gpt2", progress=False)
     chinese = jeton.train([CHINESE], 282, pattern="gpt2", progress=False)
     done = jeton.merge_vocab(english, chinese, corpus_a=[ENGLISH], corpus_b=[CHINESE])
@@ -141,14 +141,14 @@ def test_entries_that_merges_cross_are_listed() -> None:
     assert done.tokenizer.tokenize("abcdab").tokens == [b"a", b"bc", b"d", b"ab"]
 
 
-def test_added_tokens_follow(tok: Tokenizer) -> None:
+def test_merging_appends_added_tokens_of_the_second(tok: Tokenizer) -> None:
     other = jeton.train([CHINESE], 270, pattern="gpt2", special_tokens=["<|end|>", "<|other|>"], progress=False)
     made = jeton.merge_vocab(tok, other).tokenizer
     assert made.special_tokens["<|end|>"] == tok.special_tokens["<|end|>"]
     assert made.special_tokens["<|other|>"] == made.vocab_size - 1
 
 
-def test_merging_sentencepiece(data: Path) -> None:
+def test_merging_sentencepiece_models_keeps_the_first_encoding(data: Path) -> None:
     mistral = jeton.load(data / "vocabs" / "mistral-v1.model")
     japanese = jeton.train(
         (data / "udhr" / "jpn.txt").read_text().splitlines(), 900, preset="sentencepiece", progress=False
@@ -171,7 +171,7 @@ def test_merging_sentencepiece(data: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add_words", "extend", "merge_vocab"])
-def test_models_that_get_no_merges(verb: str, tok: Tokenizer) -> None:
+def test_models_without_support_for_new_merges_are_refused(verb: str, tok: Tokenizer) -> None:
     unigram = jeton.train([ENGLISH], 40, preset="unigram", progress=False)
     words = jeton.train({"low": 5, "newest": 6}, 30, end_of_word="</w>", progress=False)
     arguments = {"add_words": (["x"],), "extend": ([ENGLISH], 3), "merge_vocab": (tok,)}[verb]
@@ -187,7 +187,7 @@ def test_models_of_two_kinds(tok: Tokenizer) -> None:
         jeton.merge_vocab(tok, characters)
 
 
-def test_wrong_corpora(tok: Tokenizer) -> None:
+def test_wrong_corpora_are_refused(tok: Tokenizer) -> None:
     with pytest.raises(jeton.TrainingError, match="no text"):
         jeton.extend(tok, [""], 3, progress=False)
     with pytest.raises(ConfigError, match="pattern 'o200k'"):

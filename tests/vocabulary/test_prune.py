@@ -1,4 +1,4 @@
-"""Pruning and renumbering: what stays, what is refused. Random cases are in `test_random_surgeries`."""
+"""Pruning and renumbering: kept entries and refusals. Random cases are in `test_random_surgeries`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_tokens_by_id_spelling_or_bytes(tok: Tokenizer) -> None:
     assert found[0].special_tokens == {"<a>": len(found[0]) - 2, "<b>": len(found[0]) - 1}
 
 
-def test_ids_may_stay(tok: Tokenizer) -> None:
+def test_compact_false_keeps_ids(tok: Tokenizer) -> None:
     done = jeton.prune(tok, keep=[" lower"], compact=False)
     assert all(tok.id_to_bytes(id) == content for id, content in done.tokenizer.vocab.items())
     assert done.tokenizer.vocab_size == tok.vocab_size
@@ -89,7 +89,7 @@ def test_the_id_of_padding_is_renumbered() -> None:
 
 
 def test_a_unigram_keeps_a_piece_of_the_lowest_score() -> None:
-    """Its score is the penalty of unknown characters, so without it other texts would have other ids."""
+    """The lowest score is the penalty of unknown characters, so removing it would change ids of other texts."""
     pieces = [["<unk>", 0.0], ["a", -1.0], ["b", -2.0], ["ab", -9.0], ["ba", -3.0]]
     file = {"model": {"type": "Unigram", "unk_id": 0, "vocab": pieces}}
     tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
@@ -98,7 +98,7 @@ def test_a_unigram_keeps_a_piece_of_the_lowest_score() -> None:
 
 
 @pytest.mark.parametrize("name", ["o200k_base.tiktoken", "mistral-v1.model", "t5-small.tokenizer.json"])
-def test_real_vocabularies(data: Path, name: str) -> None:
+def test_pruned_published_vocabularies_map_their_ids(data: Path, name: str) -> None:
     tok = jeton.load(data / "vocabs" / name)
     text = (data / "udhr" / "eng.txt").read_text()
     done = jeton.prune(tok, corpus=[text], vocab_size=len(tok) // 3)
@@ -127,7 +127,7 @@ class TestRefused:
             ({"corpus": np.zeros(3)}, "up to 300 counts"),
         ],
     )
-    def test_options(self, tok: Tokenizer, options: dict[str, Any], message: str) -> None:
+    def test_invalid_options(self, tok: Tokenizer, options: dict[str, Any], message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             jeton.prune(tok, **options)
 
@@ -135,7 +135,7 @@ class TestRefused:
         with pytest.raises(ConfigError, match="pattern 'o200k', and the tokenizer has pattern 'gpt2'"):
             jeton.prune(tok, corpus=jeton.count_pretokens(CORPUS, progress=False))
 
-    def test_models(self) -> None:
+    def test_unsupported_models(self) -> None:
         words = Tokenizer.from_bytes(
             b'{"model": {"type": "WordLevel", "vocab": {"a": 0, "[UNK]": 1}, "unk_token": "[UNK]"}}'
         )
@@ -157,7 +157,7 @@ class TestRefused:
             ("x", "map='x'"),
         ],
     )
-    def test_maps(self, tok: Tokenizer, map: Any, message: str) -> None:
+    def test_invalid_maps(self, tok: Tokenizer, map: Any, message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             jeton.renumber(tok, map)
 

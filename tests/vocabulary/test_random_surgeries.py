@@ -20,7 +20,7 @@ from .random_tokenizers import ALPHABETS, KINDS, random_text, random_tokenizer
 hf = pytest.importorskip("tokenizers")
 
 CASES = amount(1000, default=48)
-BLOCKS = 6  # parametrized, so that failing seeds are few and workers share the cases
+BLOCKS = 6  # cases in blocks, so that a failure names few seeds and workers share the work
 GROWING = ("merges", "ranks", "char", "pieces")
 
 
@@ -62,7 +62,7 @@ def texts_of(random: Random, alphabet: str) -> list[str]:
 
 
 def check_files(tok: Tokenizer, texts: list[str]) -> None:
-    """Saved equals loaded, and Hugging Face encodes alike. `tokenizer.json` has no holes in a Unigram model."""
+    """Loading gives the saved tokenizer, with equal ids in Hugging Face. Unigram in `tokenizer.json` has no holes."""
     if tok.definition.model.type == "Unigram":
         ids = sorted(tok._core.ids())
         tok = jeton.renumber(tok, {id: new for new, id in enumerate(ids)}).tokenizer
@@ -88,7 +88,7 @@ def prune(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> To
         done = jeton.prune(tok, corpus=[text for text in texts if text], vocab_size=size)
         assert len(done.tokenizer) == size
     new_ids, made = done.plan.id_map, done.tokenizer
-    for id in ids:  # an entry is what it was, and what merges to it is there
+    for id in ids:  # an entry keeps its content, and the parts of its merge exist
         if new_ids[id] >= 0:
             assert made.id_to_bytes(int(new_ids[id])) == tok.id_to_bytes(id)
     if tok.definition.model.type in ("BPE", "Pieces"):
@@ -148,7 +148,7 @@ def check_growth(tok: Tokenizer, done: jeton.Surgery, texts: list[str]) -> None:
     trees, ranks = MergeTrees.of(made), ranks_by_force(made)
     for id in new:
         assert reached_by_force(made, id, ranks) == trees.is_reached[id]
-    for text in texts:  # an old token that is left is at its place
+    for text in texts:  # old tokens that remain have their old spans
         old, ids = tok.tokenize(text), made.tokenize(text)
         places = {(token.id, token.byte_span) for token in old}
         assert {(token.id, token.byte_span) for token in ids if token.id < tok.vocab_size} <= places
@@ -218,7 +218,7 @@ def merge_vocab(random: Random, tok: Tokenizer, alphabet: str, texts: list[str])
     check_growth(tok, done, [] if model.type == "Pieces" or not tok.definition.is_byte_level else texts)
     named = {id for ids in done.report["left_out"].values() for id in ids}
     reached = set(np.flatnonzero(MergeTrees.of(done.tokenizer).is_reached).tolist())
-    for id in other._core.ids():  # every entry is reached, or listed
+    for id in other._core.ids():  # every entry is reachable, or listed as unreachable
         if other._core.kind(id) == 1 and id not in named:
             found = done.tokenizer._core.find(other._core.content(id) or b"", False)
             assert found in reached or found in done.report["unreachable"]
@@ -226,7 +226,7 @@ def merge_vocab(random: Random, tok: Tokenizer, alphabet: str, texts: list[str])
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_random_surgeries(block: int) -> None:
+def test_random_surgeries_keep_their_invariants(block: int) -> None:
     for seed in range(block, CASES, BLOCKS):
         random = Random(seed)
         kind, alphabet = random.choice(KINDS), random.choice(ALPHABETS)

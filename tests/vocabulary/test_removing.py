@@ -1,4 +1,4 @@
-"""Removing chosen tokens: published vocabularies read by their own libraries, references, what is refused."""
+"""Removing chosen tokens: published vocabularies in their own libraries, references, refusals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tok() -> Tokenizer:
 
 
 def checked_texts(tok: Tokenizer, removed: list[str]) -> list[str]:
-    """Texts that hold special tokens, and no removed one."""
+    """Texts with special tokens, but none of the removed tokens."""
     ids = {tok.token_to_id(token) for token in removed}
     texts = list(generate_texts(tok, TEXTS + TEXTS // 3, special=True))
     return [text for text in texts if not ids & {*tok.encode(text, special="all")}][:TEXTS]
@@ -58,7 +58,7 @@ CASES = [(name, compact) for name in PUBLISHED for compact in (True, False)]
     rest_is_slow(CASES, lambda case: case[1] or case[0] not in LARGE, "smaller files of these formats keep their ids"),
 )
 def test_other_text_keeps_its_ids(data: Path, tmp_path: Path, name: str, compact: bool) -> None:
-    """Unknown words apart, for WordPiece; and the file is read alike by its own library."""
+    """Except unknown words of WordPiece; the file gives equal ids in its own library."""
     tok = jeton.load(data / "vocabs" / name)
     removed = PUBLISHED[name]
     done = jeton.prune(tok, remove=removed, compact=compact, drop_references=True)
@@ -149,7 +149,7 @@ def test_references_are_refused_by_name_or_dropped(tok: Tokenizer) -> None:
     assert bare.definition.config == {"additional_special_tokens": ["x"]}  # without bos, no add_eos_token
 
 
-def test_defaults_lose_the_token(tok: Tokenizer) -> None:
+def test_a_removed_token_leaves_the_default_permission(tok: Tokenizer) -> None:
     made = jeton.prune(tok.with_options(special=["<s>", "</s>"]), remove=["<s>"]).tokenizer
     assert made.encode("</s>") == [made.special_tokens["</s>"]]
 
@@ -181,12 +181,12 @@ def test_with_a_corpus_and_kept_tokens(tok: Tokenizer) -> None:
         ({"remove": [9999]}, "remove=9999"),
     ],
 )
-def test_refused(tok: Tokenizer, options: dict[str, Any], message: str) -> None:
+def test_invalid_removals_are_refused(tok: Tokenizer, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         jeton.prune(tok, **options)
 
 
-def test_tokens_of_the_model_that_others_need() -> None:
+def test_removing_a_token_that_the_model_needs_is_refused() -> None:
     unigram = jeton.train(CORPUS, 40, preset="unigram", progress=False)
     with pytest.raises(ConfigError, match="is the unknown token of the model"):
         jeton.prune(unigram, remove=[unigram.definition.model.unk_token], drop_references=True)
@@ -197,13 +197,13 @@ def test_tokens_of_the_model_that_others_need() -> None:
         jeton.prune(tok, remove=["ab"])
 
 
-def test_byte_tokens(data: Path) -> None:
+def test_removing_byte_tokens_is_refused(data: Path) -> None:
     with pytest.raises(ConfigError, match="'<0x41>' is an initial symbol"):
         jeton.prune(jeton.load(data / "vocabs" / "mistral-v1.model"), remove=[3 + 0x41])
 
 
 def test_byte_tokens_of_unigram_stay() -> None:
-    """In HF's Unigram they are pieces like others, of which unknown characters are made."""
+    """In HF's Unigram, byte tokens are ordinary pieces, which spell unknown characters."""
     bytes_of = [[f"<0x{byte:02X}>", -20.0] for byte in range(256)]
     vocab = [["<unk>", 0.0], *bytes_of, ["a", -1.0], ["b", -1.5], ["ab", -2.0], ["ba", -30.0]]
     facts = {"model": {"type": "Unigram", "vocab": vocab, "unk_id": 0, "byte_fallback": True}}

@@ -1,4 +1,4 @@
-"""Files of safetensors: accepted if and only if the library accepts them, and read in time and memory of their size."""
+"""Safetensors files are accepted if and only if the library accepts them, in linear time and memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def opens(path: Path, data: bytes) -> str | None:
     return None
 
 
-def test_what_the_library_accepts_and_refuses(tmp_path: Path) -> None:
+def test_files_are_accepted_and_refused_as_by_the_library(tmp_path: Path) -> None:
     library = pytest.importorskip("safetensors")
     generator = random.Random(42)
     accepted = 0
@@ -70,7 +70,7 @@ def test_what_the_library_accepts_and_refuses(tmp_path: Path) -> None:
 
 
 def generated(generator: random.Random) -> bytes:
-    """A sound file with up to three changes."""
+    """A valid file with up to three changes."""
     names = ["a", "", "é\n", "__metadata__x", "wte.weight", "x" * 300, "\U0001f600", "b", "c"]
     members: list[tuple[str, Any]] = []
     at = 0
@@ -164,7 +164,7 @@ def test_a_tensor_without_values_takes_no_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_many_dimensions(tmp_path: Path) -> None:
+def test_headers_of_many_dimensions_are_read(tmp_path: Path) -> None:
     assert "not the size" in (opens(tmp_path / "a.safetensors", one([2] * 100_000, 0)) or "")
     assert opens(tmp_path / "a.safetensors", one([1] * 100_000, 4)) is None
     path = tmp_path / "a.safetensors"
@@ -182,14 +182,14 @@ def test_tensors_that_overlap_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("metadata", ['{"a": 1}', '["a"]', '"a"', "1", '{"a": {"b": "c"}}', r'{"\ud800": "a"}'])
-def test_metadata_that_are_no_texts_are_refused(tmp_path: Path, metadata: str) -> None:
+def test_metadata_that_are_not_strings_are_refused(tmp_path: Path, metadata: str) -> None:
     error = opens(tmp_path / "a.safetensors", file_of(f'{{"__metadata__": {metadata}}}'))
     assert "header" in (error or "")
     assert "line 1" in (error or "")
 
 
 def test_the_other_files_of_a_model(tmp_path: Path) -> None:
-    """What is wrong with them is said before anything is written."""
+    """Errors in them are reported before anything is written."""
     tok = jeton.train(["low lower lowest"], 260, progress=False)
     plan = jeton.add_words(tok, ["xyz"]).plan
     rows = bytes(tok.vocab_size * 4)

@@ -1,4 +1,4 @@
-"""Words as entries of Unigram and WordPiece models: scores, published vocabularies, peers, what is refused."""
+"""Words as entries of Unigram and WordPiece models: scores, published vocabularies, peers, refusals."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def spells(tok: Tokenizer, text: str, contents: list[bytes]) -> bool:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_vocabularies(data: Path, tmp_path: Path, name: str) -> None:
-    """Words are one token, also after a long text; other text keeps its ids; the own library gives the same ids."""
+def test_words_added_to_published_vocabularies_are_one_token(data: Path, tmp_path: Path, name: str) -> None:
+    """Words are one token, also after a long text; other text keeps its ids; ids equal those of the model's library."""
     tok = jeton.load(data / "vocabs" / name)
     if tok.definition.model.type not in ("Unigram", "WordPiece"):
         pytest.skip("another model")
@@ -80,8 +80,8 @@ def check_peer(tok: Tokenizer, folder: Path, name: str, texts: list[str]) -> Non
     assert fast(texts).input_ids == expected
 
 
-def test_a_score_is_the_least_that_wins() -> None:
-    """The sum of the pieces, or the lowest score before, which determines the penalty of unknown characters."""
+def test_a_word_gets_the_lowest_score_that_wins() -> None:
+    """A score just above the sum of the pieces, but not below the lowest one, which sets the penalty of unknowns."""
     tok = unigram([("a", -1.0), ("b", -1.5), ("ab", -2.25), ("c", -9.0), ("bc", -9.5)])
     made = jeton.add_words(tok, ["aab", "abab", "ccc"]).tokenizer
     scores = {made._core.content(id): score for id, score in enumerate(made._core.scores())}
@@ -97,7 +97,7 @@ def test_a_score_is_the_least_that_wins() -> None:
         assert len(made._derived(vocabulary=made._core.vocabulary().with_scores(worse)).encode("aab")) == 2
 
 
-def test_words_of_words_in_any_order() -> None:
+def test_words_that_contain_words_are_added_in_any_order() -> None:
     tok = unigram([("a", -1.0), ("b", -1.0), ("x", -50.0)])
     for words in (["ab", "abab", "ababab"], ["ababab", "abab", "ab"]):
         made = jeton.add_words(tok, words).tokenizer
@@ -145,7 +145,7 @@ def test_words_that_cannot_be_added(words: list[str], message: str) -> None:
         jeton.add_words(tok, words)
 
 
-def test_added_tokens() -> None:
+def test_words_that_collide_with_added_tokens_are_refused() -> None:
     facts = {"id": 3, "content": "ab", "special": False, "single_word": True, "lstrip": False, "rstrip": False}
     tok = unigram([("a", -1.0), ("b", -1.0)], added_tokens=[{**facts, "normalized": False}])
     with pytest.raises(ConfigError, match="'ab' is an added token"):

@@ -1,4 +1,4 @@
-"""A server on this machine in place of the network, and an environment without anybody's caches."""
+"""A server on this machine in place of the network, and an environment without caches of the user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VARIABLES = (
 
 
 class Server:
-    """Counts what it is asked. ``answers[path]`` is a body, or a function that gets the handler."""
+    """Records its requests. ``answers[path]`` is a body, or a function of the handler."""
 
     def __init__(self) -> None:
         self.answers: dict[str, bytes | Callable[[BaseHTTPRequestHandler], None]] = {}
@@ -76,7 +76,7 @@ class Server:
 def reply(
     handler: BaseHTTPRequestHandler, body: bytes, *, status: int = 200, length: int | None = None, **headers: str
 ) -> None:
-    """An answer with a body; ``length`` is a lie about it, after which the connection ends."""
+    """An answer with a body; `length` is a false length, after which the connection ends."""
     handler.send_response(status)
     handler.send_header("Content-Length", str(len(body) if length is None else length))
     for name, value in headers.items():
@@ -112,7 +112,7 @@ class Hub:
         self.server, self.name = server, name
 
     def put(self, files: dict[str, bytes], *, commit: str = COMMIT, large: tuple[str, ...] = ()) -> None:
-        """Serves these files, those that are ``large`` with a sha256 as from LFS."""
+        """Serves these files; those in `large` have a sha256, as files in LFS."""
         siblings: list[dict[str, Any]] = []
         for name, content in files.items():
             git = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
@@ -132,7 +132,7 @@ class Hub:
         return lambda handler: reply(handler, content, ETag=etag, X_Repo_Commit=commit)
 
     def fail(self, status: int, **headers: str) -> None:
-        """Answers every question about the repository like this."""
+        """Answers every request about the repository with this status."""
         for path in [*self.server.answers, *(f"/api/models/{self.name}/revision/{r}" for r in ("main", COMMIT))]:
             self.server.answers[path] = lambda handler: reply(handler, b'{"error": "no"}', status=status, **headers)
 

@@ -54,7 +54,7 @@ def test_a_name_is_downloaded_once(server: Server, place: Path) -> None:
     assert server.requests == [PATH]
 
 
-def test_what_the_caller_gives_wins(server: Server) -> None:
+def test_given_arguments_replace_registered_facts(server: Server) -> None:
     tok = jeton.load("tiny_base", pattern="o200k", special_tokens={})
     assert tok.definition.pattern.text == "o200k"
     assert tok.special_tokens == {}
@@ -75,7 +75,7 @@ def test_an_unknown_name_lists_the_names(server: Server) -> None:
     assert server.requests == []
 
 
-def test_offline(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_uses_the_cache_only(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETON_OFFLINE", "1")
     with pytest.raises(jeton.errors.DownloadError, match="JETON_OFFLINE") as caught:
         fetch("tiny_base")
@@ -87,7 +87,7 @@ def test_offline(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -
     assert fetch("tiny_base") == place
 
 
-def test_the_publishers_name_for_the_file_will_do(server: Server, tmp_path: Path) -> None:
+def test_a_cached_file_under_its_published_name_is_used(server: Server, tmp_path: Path) -> None:
     by_hand = tmp_path / "cache" / "tiny_base.tiktoken"
     by_hand.parent.mkdir()
     by_hand.write_bytes(RANKS)
@@ -105,7 +105,7 @@ def test_two_files_of_one_name(server: Server, monkeypatch: pytest.MonkeyPatch) 
     assert len(server.requests) == 2
 
 
-def test_a_mirror_is_a_cache_folder_that_is_served(server: Server, place: Path) -> None:
+def test_a_cache_folder_can_be_served_as_a_mirror(server: Server, place: Path) -> None:
     fetch("tiny_base")
     assert f"/{place.name}" in server.answers
 
@@ -128,10 +128,10 @@ def test_tiktoken_reads_the_same_file(server: Server, tmp_path: Path, monkeypatc
     load = pytest.importorskip("tiktoken.load")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "tiktoken"))
     fetch("tiny_base")
-    assert load.load_tiktoken_bpe(URL, KNOWN.sha256)[b"the"] == 257  # there is no such host: it read the file
+    assert load.load_tiktoken_bpe(URL, KNOWN.sha256)[b"the"] == 257  # no such host exists, so the file was read
 
 
-def test_a_file_in_our_cache_serves_when_tiktokens_is_empty(
+def test_jetons_cache_is_used_when_tiktokens_is_empty(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = fetch("tiny_base")
@@ -184,7 +184,7 @@ def not_http(handler: BaseHTTPRequestHandler) -> None:
         (not_http, "failed"),
     ],
 )
-def test_what_goes_wrong_leaves_no_file(
+def test_a_failed_download_leaves_no_file(
     server: Server, place: Path, answer: object, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(downloads, "MAX_BYTES", len(RANKS) + 10)
@@ -205,7 +205,7 @@ def test_redirects_on_this_machine_are_followed(server: Server) -> None:
     assert fetch("tiny_base").read_bytes() == RANKS
 
 
-def test_silence_ends(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_times_out(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "TIMEOUT_S", 0.2)
     over = threading.Event()
     server.answers[PATH] = lambda handler: bool(over.wait(10)) and None  # type: ignore[assignment,func-returns-value]
@@ -216,7 +216,7 @@ def test_silence_ends(server: Server, place: Path, monkeypatch: pytest.MonkeyPat
     assert time.monotonic() - began < 5
 
 
-def test_nobody_listens(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_is_a_download_error(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         monkeypatch.setenv("JETON_REGISTRY_URL", f"http://127.0.0.1:{unused.getsockname()[1]}")
@@ -231,7 +231,7 @@ def test_a_mirror_without_encryption_is_refused(server: Server, url: str, monkey
         fetch("tiny_base")
 
 
-def test_many_at_once(server: Server, place: Path) -> None:
+def test_concurrent_loads_share_one_file(server: Server, place: Path) -> None:
     gate = threading.Barrier(8)
 
     def load(_: int) -> jeton.Tokenizer:
@@ -244,7 +244,7 @@ def test_many_at_once(server: Server, place: Path) -> None:
     assert place.read_bytes() == RANKS
 
 
-def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_an_error(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(jeton.errors.DownloadError, match="JETON_CACHE_DIR"):
@@ -268,7 +268,7 @@ def test_progress_is_reported(server: Server) -> None:
         ("win32", {"JETON_CACHE_DIR": "~/own"}, "/home/x/own"),
     ],
 )
-def test_the_cache_folder(
+def test_the_cache_folder_follows_platform_and_environment(
     platform: str, variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("JETON_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
@@ -279,15 +279,15 @@ def test_the_cache_folder(
     assert downloads.cache_folder() == Path(expected)
 
 
-def test_the_registry_is_sound() -> None:
+def test_registry_entries_have_urls_and_hashes() -> None:
     for name, known in REGISTRY.items():
         assert name == known.name
         assert known.url.startswith("https://")
         assert len(bytes.fromhex(known.sha256)) == 32
 
 
-def test_the_registry_is_tiktokens() -> None:
-    """The hashes of its files, and its special tokens, without a network: tiktoken's own functions, caught reading."""
+def test_the_registry_equals_tiktokens() -> None:
+    """Hashes and special tokens are taken from calls that tiktoken's own functions make, without a network."""
     public = pytest.importorskip("tiktoken_ext.openai_public")
     asked: list[tuple[str, ...]] = []
     for name, constructor in public.ENCODING_CONSTRUCTORS.items():
@@ -299,14 +299,16 @@ def test_the_registry_is_tiktokens() -> None:
             patch.setattr(public, "data_gym_to_mergeable_bpe_ranks", lambda **_: None)
             theirs = constructor()
         ours = REGISTRY[name]
-        theirs["special_tokens"].pop("<|reserved_200018|>", None)  # a second name of one id
+        theirs["special_tokens"].pop("<|reserved_200018|>", None)  # a second name for one id
         assert dict(ours.special_tokens) == theirs["special_tokens"]
         if asked:
             assert asked == [(ours.url, ours.sha256)]
 
 
-def test_the_real_files(data: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under the names of their own, as somebody who has no network puts them there."""
+def test_published_files_in_the_cache_folder_are_used(
+    data: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files under their published names, as copied there by a user without a network."""
     monkeypatch.setenv("JETON_OFFLINE", "1")
     monkeypatch.setenv("JETON_CACHE_DIR", str(data / "vocabs"))
     assert jeton.load("o200k_base").encode("hello world") == [24912, 2375]

@@ -1,4 +1,4 @@
-"""Repositories of the hub, served on this machine: which files are taken, what is refused, and life without network."""
+"""Repositories of the hub, served on this machine: files taken, errors, and work without a network."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
 
 
 def asked(server: Server) -> set[str]:
-    """The files that were asked for."""
+    """The requested files."""
     return {path.rpartition("/")[2] for path in server.requests if "/resolve/" in path}
 
 
@@ -39,20 +39,20 @@ def test_a_repository_is_downloaded_once(hub: Hub, server: Server) -> None:
     assert jeton.load("hf:owner/name") == TOK
     first = len(server.requests)
     assert jeton.load("hf:owner/name") == TOK
-    assert len(server.requests) == first + 1, "one question: is it still this commit?"
+    assert len(server.requests) == first + 1, "one request: is the branch still at this commit?"
     assert jeton.load(f"hf:owner/name@{COMMIT}") == TOK
     before = len(server.requests)
     assert jeton.load(f"hf:owner/name@{COMMIT}") == TOK
     assert len(server.requests) == before, "a commit never changes"
 
 
-def test_names_without_owner(hub: Hub, server: Server) -> None:
+def test_names_without_owner_are_loaded(hub: Hub, server: Server) -> None:
     single = Hub(server, "name")
     single.put(FOLDER)
     assert jeton.load("hf:name") == TOK
 
 
-def test_a_moved_branch_is_noticed(hub: Hub) -> None:
+def test_a_moved_branch_is_downloaded_again(hub: Hub) -> None:
     hub.put(FOLDER)
     jeton.load("hf:owner/name")
     other = jeton.train(["other texts"], 260, progress=False)
@@ -134,14 +134,16 @@ def test_a_whole_file_beside_code_is_loaded_with_a_warning(
 
 
 @pytest.mark.parametrize("files", PLAIN)
-def test_code_for_other_things_is_no_matter(hub: Hub, files: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_code_that_is_not_the_tokenizers_causes_no_warning(
+    hub: Hub, files: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
     hub.put({**encoded(files), "tokenizer.model": b"pieces"})
     fetch("hf:owner/name")
     assert caplog.text == ""
 
 
 @pytest.mark.parametrize("content", [b"{", b"[" * 100_000, b'{"a": "\\ud800"}', b"[]", b"\xff"])
-def test_a_damaged_configuration(hub: Hub, content: bytes) -> None:
+def test_a_damaged_configuration_is_an_error(hub: Hub, content: bytes) -> None:
     hub.put({"tokenizer.json": FILE, "tokenizer_config.json": content})
     with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json"):
         fetch("hf:owner/name")
@@ -162,7 +164,7 @@ def test_a_damaged_configuration(hub: Hub, content: bytes) -> None:
         (500, {}, "cannot be downloaded"),
     ],
 )
-def test_refusals(hub: Hub, status: int, headers: dict[str, str], words: str) -> None:
+def test_refusals_of_the_hub_are_explained(hub: Hub, status: int, headers: dict[str, str], words: str) -> None:
     hub.fail(status, **headers)
     with pytest.raises(jeton.errors.DownloadError, match=f"(?i)hf:owner/name .*{words}") as caught:
         jeton.load("hf:owner/name")
@@ -177,8 +179,8 @@ def test_a_refusal_is_not_answered_from_the_cache(hub: Hub) -> None:
         jeton.load("hf:owner/name")
 
 
-def test_gated_files(hub: Hub) -> None:
-    """The hub lists a gated repository to everybody and refuses its files."""
+def test_gated_files_are_an_error(hub: Hub) -> None:
+    """The hub lists the files of a gated repository, and refuses to serve them."""
     hub.put(FOLDER)
     for path in list(hub.server.answers):
         if "/resolve/" in path:
@@ -197,7 +199,7 @@ def test_the_token_is_sent(hub: Hub, server: Server, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("large", [(), ("tokenizer.json",)])
-def test_another_content_than_the_hub_lists_is_not_kept(
+def test_content_that_differs_from_the_hubs_listing_is_not_kept(
     hub: Hub, server: Server, tmp_path: Path, large: tuple[str, ...]
 ) -> None:
     hub.put(FOLDER, large=large)
@@ -218,7 +220,7 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(
 ) -> None:
     hub.put(FOLDER)
     path = fetch(name) / "tokenizer.json"
-    path.write_bytes(FILE.replace(b"low", b"luw", 1))  # it would load
+    path.write_bytes(FILE.replace(b"low", b"luw", 1))  # a valid file with other content
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(jeton.errors.DownloadError, match="not completely cached"):
         jeton.load(name)
@@ -227,7 +229,7 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(
     assert "is damaged" in caplog.text
 
 
-def test_a_truncated_body(hub: Hub, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_truncated_download_is_an_error(hub: Hub, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.put(FOLDER)
 
     def truncated(handler: BaseHTTPRequestHandler) -> None:
@@ -247,7 +249,7 @@ def test_a_file_that_is_too_large(hub: Hub, server: Server, monkeypatch: pytest.
     assert asked(server) == set()
 
 
-def test_a_commit_that_is_none(hub: Hub) -> None:
+def test_an_invalid_commit_is_refused(hub: Hub) -> None:
     hub.put(FOLDER, commit="../../x")
     with pytest.raises(jeton.FormatError, match="commit"):
         jeton.load("hf:owner/name")
@@ -257,15 +259,17 @@ def test_a_commit_that_is_none(hub: Hub) -> None:
     "name",
     ["hf:", "hf:a/b/c", "hf:../x", "hf:a/..", "hf:a//b", "hf:a b/c", "hf:a--b/c", "hf:/etc", "hf:ä/b", "hf:a/b\n"],
 )
-def test_names_that_are_none(server: Server, name: str) -> None:
+def test_invalid_names_are_refused_without_a_request(server: Server, name: str) -> None:
     with pytest.raises(jeton.ConfigError, match="is not the name of a repository"):
         jeton.load(name)
     assert server.requests == []
 
 
 @pytest.mark.parametrize("revision", ["../../../x", "/etc/passwd", "a/../../b", "a\\b", "a b", "a\n"])
-def test_revisions_that_are_none(server: Server, revision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub's cache makes a path of the revision, and reads it where the network is off."""
+def test_invalid_revisions_are_refused_without_a_request(
+    server: Server, revision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache of the hub uses the revision as a path, and reads it when the network is off."""
     for offline in ("0", "1"):
         monkeypatch.setenv("HF_HUB_OFFLINE", offline)
         with pytest.raises(jeton.ConfigError, match="not a branch, tag or commit"):
@@ -277,7 +281,9 @@ def test_revisions_that_are_none(server: Server, revision: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "JETON_OFFLINE", "TRANSFORMERS_OFFLINE"])
-def test_offline(hub: Hub, server: Server, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_uses_the_cache_only(
+    hub: Hub, server: Server, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub.put(FOLDER)
     monkeypatch.setenv(variable, "1")
     with pytest.raises(jeton.errors.DownloadError, match="the network is off"):
@@ -291,7 +297,7 @@ def test_offline(hub: Hub, server: Server, variable: str, monkeypatch: pytest.Mo
     assert len(server.requests) == before
 
 
-def test_offline_with_what_other_programs_downloaded(
+def test_files_downloaded_by_other_programs_are_used_offline(
     hub: Hub, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository = tmp_path / "hf" / "hub" / "models--owner--name"
@@ -326,13 +332,15 @@ def test_a_hub_that_is_down_is_answered_from_the_cache_with_a_warning(
     assert "from the cache" in caplog.text
 
 
-def test_nobody_answers(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_a_download_error(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(jeton.errors.DownloadError, match="cannot be downloaded"):
         jeton.load("hf:owner/name")
 
 
-def test_a_cache_that_lost_a_file(hub: Hub, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_missing_from_the_cache_is_downloaded_again(
+    hub: Hub, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub.put(FOLDER)
     path = fetch("hf:owner/name") / "tokenizer.json"
     path.unlink()
@@ -353,13 +361,13 @@ def test_a_damaged_listing_is_written_anew(hub: Hub, tmp_path: Path) -> None:
         assert json.loads(record.read_bytes())["commit"] == COMMIT
 
 
-def test_many_at_once(hub: Hub) -> None:
+def test_concurrent_loads_give_equal_tokenizers(hub: Hub) -> None:
     hub.put(FOLDER)
     with ThreadPoolExecutor(6) as pool:
         assert set(pool.map(lambda _: jeton.load("hf:owner/name"), range(6))) == {TOK}
 
 
-def test_without_the_library(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_huggingface_hub_names_the_extra(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(jeton.errors.MissingDependencyError, match=r"jeton\[hub\]") as caught:
         jeton.load("hf:owner/name")
@@ -367,7 +375,7 @@ def test_without_the_library(server: Server, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_variables_that_are_set_before_python_starts(hub: Hub, server: Server) -> None:
-    """As in a shell: huggingface_hub itself sees them."""
+    """huggingface_hub reads these variables itself, when it is imported."""
     hub.put(FOLDER)
     code = "import jeton; print(jeton.load('hf:owner/name').fingerprint)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

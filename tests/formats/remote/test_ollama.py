@@ -50,19 +50,19 @@ def put(models: Path, name: str, manifest: Any) -> None:
         ("localhost:5000/me/model/latest", ["localhost:5000/me/model"]),
     ],
 )
-def test_names(path: str, names: list[str], models: Path) -> None:
+def test_models_load_by_their_names(path: str, names: list[str], models: Path) -> None:
     pull(models, path)
     for name in names:
         assert jeton.load(PREFIX + name).encode("ab") == [2]
     assert [*ollama_models()] == [PREFIX + names[0]]
 
 
-def test_old_blobs(models: Path) -> None:
+def test_blobs_of_older_versions_are_found(models: Path) -> None:
     pull(models, "registry.ollama.ai/library/a/latest", separator=":")
     assert jeton.load("ollama:a").encode("ab") == [2]
 
 
-def test_nothing_is_written(models: Path) -> None:
+def test_loading_writes_nothing(models: Path) -> None:
     blob = pull(models, "registry.ollama.ai/library/a/latest")
     before = sorted((path, path.stat().st_mtime_ns) for path in models.rglob("*"))
     jeton.load("ollama:a")
@@ -70,26 +70,26 @@ def test_nothing_is_written(models: Path) -> None:
     assert blob.read_bytes() == FILE
 
 
-def test_models_are_among_the_names(models: Path) -> None:
+def test_models_are_listed_among_the_names(models: Path) -> None:
     pull(models, "registry.ollama.ai/library/a/latest")
     (listed,) = (named for named in jeton.names() if named.source == "ollama")
     assert (listed.name, listed.is_local) == ("ollama:a", True)
 
 
 @pytest.mark.parametrize("name", ["b", "a:other", "../../a", "", ":", "a/b/c/d", "/"])
-def test_a_model_that_is_not_there(name: str, models: Path) -> None:
+def test_a_missing_model_lists_the_models(name: str, models: Path) -> None:
     pull(models, "registry.ollama.ai/library/a/latest")
     pull(models, "registry.ollama.ai/me/c/v1")
     with pytest.raises(FileNotFoundError, match=r"there is no model .* in .*; models: ollama:a, ollama:me/c:v1"):
         jeton.load(PREFIX + name)
 
 
-def test_no_models(models: Path) -> None:
+def test_a_folder_without_models_is_an_error(models: Path) -> None:
     with pytest.raises(FileNotFoundError, match="has no models of Ollama; set OLLAMA_MODELS"):
         jeton.load("ollama:a")
 
 
-def test_a_missing_blob(models: Path) -> None:
+def test_a_missing_blob_is_an_error(models: Path) -> None:
     pull(models, "registry.ollama.ai/library/a/latest").unlink()
     with pytest.raises(FileNotFoundError, match=r"is missing, which .*latest names; pull the model again"):
         jeton.load("ollama:a")
@@ -106,13 +106,13 @@ def test_a_missing_blob(models: Path) -> None:
         ({"layers": [{"mediaType": MODEL, "digest": "sha256:../../../etc/passwd"}]}, "names no GGUF file"),
     ],
 )
-def test_damaged_manifests(manifest: Any, message: str, models: Path) -> None:
+def test_damaged_manifests_are_an_error(manifest: Any, message: str, models: Path) -> None:
     put(models, "registry.ollama.ai/library/a/latest", manifest)
     with pytest.raises(jeton.FormatError, match=message):
         jeton.load("ollama:a")
 
 
-def test_the_default_folder_is_that_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OLLAMA_MODELS", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
@@ -123,7 +123,7 @@ def test_the_default_folder_is_that_of_the_user(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in containers that run as a number; `jeton.names` lists the other tokenizers."""
+    """As in containers whose user is only a number; `jeton.names` lists the other tokenizers."""
     monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     for folder in (None, "~nobody-of-this-name/models"):

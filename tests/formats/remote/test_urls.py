@@ -64,7 +64,7 @@ def test_a_pair_at_a_web_address(server: Server, tmp_path: Path) -> None:
     assert jeton.load(f"{server.url}/a/vocab.json") == jeton.load(f"{server.url}/a/merges.txt") == expected
 
 
-def test_a_folder(memory: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_at_a_url_is_loaded(memory: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "tok")
     (tmp_path / "tok" / "weights.safetensors").write_bytes(b"x")
     put(memory, tmp_path / "tok", "/models/tok")
@@ -81,7 +81,7 @@ def test_a_folder(memory: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
 
 
 def test_a_folder_with_gguf_files_only(memory: Any, tmp_path: Path) -> None:
-    """As of a local folder, the first one is read, and a projector last."""
+    """As in a local folder, the first file is read; projectors come last."""
     values = metadata("gpt2", [*"abc", "ab"], merges=["a b"], pre="gpt-2")
     memory.pipe("/models/x.gguf", gguf(values))
     memory.pipe("/models/mmproj.gguf", b"GGUF")
@@ -113,7 +113,7 @@ def test_a_large_file_is_refused(memory: Any) -> None:
         pass
 
 
-def test_an_unknown_protocol() -> None:
+def test_an_unknown_protocol_is_refused() -> None:
     with pytest.raises(ConfigError, match="nosuchprotocol"):
         jeton.load("nosuchprotocol://a/tokenizer.json")
 
@@ -158,7 +158,7 @@ class TestCounts:
         (folder / "manifest.json").write_text("{}")
         assert counts_of(folder) == expected
 
-    def test_mixtures_are_refused(self, folder: Path, tmp_path: Path) -> None:
+    def test_counts_mixed_with_other_files_are_refused(self, folder: Path, tmp_path: Path) -> None:
         (folder / "a.txt").write_text("low")
         with pytest.raises(ConfigError, match=r"has files of counts, and a\.txt"):
             counts_of(folder)

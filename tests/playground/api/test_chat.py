@@ -1,4 +1,4 @@
-"""The answer of ``chat``: what the tokenizer's own `chat` gives, and what the page says beside it."""
+"""The answer of ``chat``: the result of `Tokenizer.chat`, and facts for the page."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def ask(catalog: Catalog, messages: Any = MESSAGES, **more: Any) -> dict[str, An
     return answer(catalog, {"tokenizer": "chatml.json", "messages": messages, **more})
 
 
-def test_it_is_what_chat_gives(catalog: Catalog) -> None:
+def test_answer_equals_the_result_of_chat(catalog: Catalog) -> None:
     facts = ask(catalog, add_generation_prompt=True)
     expected = CHATML.chat(MESSAGES, template="chatml", add_generation_prompt=True)
-    assert facts["chosen"] == "chatml"  # the first of those that it has the tokens for
+    assert facts["chosen"] == "chatml"  # the first template whose tokens the vocabulary has
     assert facts["text"] == expected.text
     assert facts["drawing"]["ids"] == expected.ids
     assert facts["num_tokens"] == len(expected.ids)
@@ -45,7 +45,7 @@ def test_it_is_what_chat_gives(catalog: Catalog) -> None:
     json.dumps(facts)
 
 
-def test_what_a_message_spells_is_said_to_be_text(catalog: Catalog) -> None:
+def test_special_tokens_spelled_in_a_message_are_reported_as_text(catalog: Catalog) -> None:
     facts = ask(catalog)
     [found] = facts["spelled"]
     first, end = found["rows"]
@@ -58,7 +58,7 @@ def test_what_a_message_spells_is_said_to_be_text(catalog: Catalog) -> None:
     assert permitted["num_tokens"] < facts["num_tokens"]
 
 
-def test_contents_are_the_messages(catalog: Catalog) -> None:
+def test_contents_are_the_tokens_of_message_text(catalog: Catalog) -> None:
     facts = ask(catalog, [{"role": "user", "content": "the old tale"}])
     tokens = CHATML.chat([{"role": "user", "content": "the old tale"}], template="chatml").encoding.tokens
     [(first, end)] = facts["contents"]
@@ -84,7 +84,7 @@ def test_a_tokenizer_without_a_template_is_shown_with_added_tokens(catalog: Cata
     assert facts["drawing"]["ids"] == tok.add_tokens(missing).chat(MESSAGES, template="llama3").ids
 
 
-def test_a_token_that_begins_with_the_templates_space_is_the_messages(data: Path) -> None:
+def test_a_token_across_template_and_message_belongs_to_the_message(data: Path) -> None:
     catalog = Catalog(cached=False)
     catalog._put("mistral", lambda: jeton.load(data / "vocabs" / "mistral-v3.model"))
     messages = [{"role": "system", "content": "Answer now"}, {"role": "user", "content": "Why?"}]
@@ -96,7 +96,7 @@ def test_a_token_that_begins_with_the_templates_space_is_the_messages(data: Path
     assert [shown[slice(*rows)] for rows in system["rows"]] == [["▁Answer", "▁now"]]
 
 
-def test_its_own_templates_stand_first(catalog: Catalog) -> None:
+def test_templates_of_the_tokenizer_are_listed_first(catalog: Catalog) -> None:
     own = [{"name": "default", "template": "D{{ messages[0].content }}"}, {"name": "rag", "template": "R"}]
     tok = CHATML._with_facts(chat_template=own)
     catalog._put("own", lambda: tok)
@@ -117,19 +117,19 @@ def test_a_broken_template_is_an_error(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize("messages", [None, [], "x", {"role": "user"}, ["x"], [{"content": "x"}], [{"role": 1}]])
-def test_messages_that_are_none(catalog: Catalog, messages: Any) -> None:
+def test_invalid_messages_are_refused(catalog: Catalog, messages: Any) -> None:
     with pytest.raises(ConfigError):
         ask(catalog, messages)
 
 
-def test_too_much(catalog: Catalog) -> None:
+def test_too_many_characters_or_messages_are_refused(catalog: Catalog) -> None:
     with pytest.raises(ConfigError, match="1,000,000"):
         ask(catalog, [{"role": "user", "content": "x" * (chat.MAX_CHARS + 1)}])
     with pytest.raises(ConfigError, match="messages"):
         ask(catalog, [{"role": "user", "content": "x"}] * (chat.MAX_MESSAGES + 1))
 
 
-def test_fewer_are_drawn_than_there_are(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawing_is_limited_and_the_count_is_not(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "MAX_DRAWN", 3)
     facts = ask(catalog)
     assert len(facts["drawing"]["ids"]) == 3

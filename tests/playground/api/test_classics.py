@@ -1,4 +1,4 @@
-"""``classics``: what is recorded is what the real files give, and what the stories say is so."""
+"""``classics``: recorded answers equal those of the real files, and the statements of the stories are true."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def vocabs(data: Path) -> Catalog:
 
 
 @pytest.mark.parametrize("classic", CLASSICS, ids=IDS)
-def test_what_is_recorded_is_what_the_real_file_gives(vocabs: Catalog, classic: dict) -> None:  # type: ignore[type-arg]
+def test_recorded_answers_equal_those_of_the_real_file(vocabs: Catalog, classic: dict) -> None:  # type: ignore[type-arg]
     records = read("recorded.json")[classic["id"]]
     assert records == [recorded_answer(vocabs.get(panel["tokenizer"]), panel) for panel in classic["panels"]]
 
@@ -37,7 +37,7 @@ def test_the_bytes_need_no_file() -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_with_and_without_the_files_it_shows_the_same_and_says_which(vocabs: Catalog, id: str) -> None:
+def test_recorded_and_real_answers_are_equal_and_labeled(vocabs: Catalog, id: str) -> None:
     there, away = answer(vocabs, {"id": id}), answer(EMPTY, {"id": id})
     assert there["story"] == away["story"]
     for real, recorded in zip(there["panels"], away["panels"], strict=True):
@@ -58,7 +58,7 @@ def test_with_and_without_the_files_it_shows_the_same_and_says_which(vocabs: Cat
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_a_drawing_is_that_of_the_tokenizer(vocabs: Catalog, id: str) -> None:
+def test_a_recorded_drawing_equals_that_of_the_tokenizer(vocabs: Catalog, id: str) -> None:
     for panel in answer(vocabs, {"id": id})["panels"]:
         tok = vocabs.get(panel["key"])
         encoding = tok.tokenize(panel["text"], special="all" if panel["special"] else "none")
@@ -66,7 +66,7 @@ def test_a_drawing_is_that_of_the_tokenizer(vocabs: Catalog, id: str) -> None:
         assert panel["num_tokens"] == len(encoding)
 
 
-def test_another_tokenizer_of_that_name_is_not_the_one_of_the_story(vocabs: Catalog) -> None:
+def test_a_different_tokenizer_of_an_equal_name_is_not_used(vocabs: Catalog) -> None:
     catalog = Catalog(cached=False)
     other = jeton.train(["strawberry strawberry"], 262, progress=False)
     catalog.add("o200k_base.json", other.to_bytes())
@@ -77,7 +77,7 @@ def test_another_tokenizer_of_that_name_is_not_the_one_of_the_story(vocabs: Cata
 
 
 def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
-    """What a story says in words and not in figures."""
+    """Statements that a story makes in words, not in figures."""
 
     def tokens(name: str, text: str) -> list[bytes]:
         return vocabs.get(name).tokenize(text).tokens
@@ -109,7 +109,7 @@ def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
     assert all(len(token) == 1 for token in tokens("cl100k_base", "麒麟"))
     code = CLASSICS[IDS.index("indented-code")]["panels"][0]["text"]
     gpt2 = [code.encode()[start:end] for start, end in Pattern.of("gpt2").split(code)]
-    assert b"\n       " in gpt2  # the pattern keeps the spaces together
+    assert b"\n       " in gpt2  # the pattern keeps runs of spaces together
     assert not any(b"  " in token or b"\n " in token for token in vocabs.get("r50k_base").vocab.values())
     assert tokens("r50k_base", code).count(b" ") == sum(
         len(pretoken) - 1 for pretoken in gpt2 if pretoken[:2] == b"\n "
@@ -134,7 +134,7 @@ def test_the_list_and_the_stories() -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_a_chinese_story_is_told_with_the_same_figures(id: str) -> None:
+def test_chinese_stories_have_the_figures_of_the_english_ones(id: str) -> None:
     classic = CLASSICS[IDS.index(id)]
     assert len(classic["story"]["zh"]) == len(classic["story"]["en"])
     for english, chinese in zip(classic["story"]["en"], classic["story"]["zh"], strict=True):

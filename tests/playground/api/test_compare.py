@@ -21,7 +21,7 @@ def vocabs(data: Path) -> Catalog:
     return Catalog(folder=data / "vocabs", cached=False)
 
 
-def test_it_is_what_the_library_says() -> None:
+def test_answer_equals_the_result_of_compare() -> None:
     text = "Compare <|im_start|> 天气"
     toks = {key: SHELF.get(key) for key in ("bytes", "lessons")}
     for special in (False, True):
@@ -61,7 +61,7 @@ def test_unknown_tokens_are_counted(vocabs: Catalog) -> None:
         (["no such"], "there is no tokenizer"),
     ],
 )
-def test_which_tokenizers(tokenizers: object, message: str) -> None:
+def test_invalid_lists_of_tokenizers_are_refused(tokenizers: object, message: str) -> None:
     for answer in (compare.answer, paragraph.answer):
         with pytest.raises(jeton.ConfigError, match=message):
             answer(SHELF, {"tokenizers": tokenizers, "text": "low"})
@@ -80,13 +80,13 @@ def test_twenty_languages_in_many_scripts() -> None:
         text = language["text"]
         assert text == unicodedata.normalize("NFC", text) == text.strip()
         scripts |= {unicodedata.name(character).split()[0] for character in text if character.isalpha()}
-        # five sentences, as in English; a point in 40.000 is no end
+        # five sentences, as in English; the point in 40.000 does not end one
         ends = sum(text.replace("40.000", "").count(end) for end in ".。।")
         assert ends in (5, 6) or language["code"] == "th"
     assert len(scripts) >= 13
 
 
-def test_what_the_paragraph_costs(vocabs: Catalog) -> None:
+def test_token_counts_of_the_paragraph_by_language(vocabs: Catalog) -> None:
     keys = ["o200k_base", "r50k_base", "t5-small"]
     languages = paragraph.answer(vocabs, {"tokenizers": keys})["languages"]
     for language in languages:
@@ -100,7 +100,7 @@ def test_what_the_paragraph_costs(vocabs: Catalog) -> None:
     assert unknown["zh"][2] > 0
 
 
-def test_a_tokenizer_that_cannot_say_a_language_says_so() -> None:
+def test_a_tokenizer_that_cannot_encode_a_language_reports_an_error() -> None:
     catalog = Catalog(cached=False)
     english = jeton.train([paragraph_texts()[0]["text"]], 100, level="char", progress=False)
     key = catalog.add("english.json", english.to_bytes())["key"]

@@ -37,7 +37,7 @@ def catalog(server: Server, monkeypatch: pytest.MonkeyPatch) -> Catalog:
 
 
 def names(catalog: Catalog) -> list[str]:
-    """Those with a size and a hash; repositories of the hub have none."""
+    """Names with a size and a hash; repositories of the hub have neither."""
     return [entry["name"] for entry in answer(catalog, {})["downloads"] if entry["bytes"]]
 
 
@@ -75,7 +75,7 @@ def test_no_other_name_is_downloaded(server: Server, catalog: Catalog, name: str
     assert server.requests == []
 
 
-def test_offline(server: Server, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_refuses_downloads(server: Server, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETON_OFFLINE", "1")
     with pytest.raises(jeton.errors.DownloadError, match="JETON_OFFLINE"):
         answer(catalog, {"name": "tiny_base"})

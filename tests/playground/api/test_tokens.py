@@ -1,4 +1,4 @@
-"""``tokens``: the drawing of a text and its counts, of long texts too."""
+"""``tokens``: the drawing of a text and its counts, also for long texts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_special_tokens_are_permitted_by_the_request_alone(catalog: Catalog) -> 
     assert facts["drawing"]["table"][facts["drawing"]["looks"][-1]]["special"]
 
 
-def test_fewer_are_drawn_than_there_are(catalog: Catalog) -> None:
+def test_drawing_is_limited_and_the_count_is_not(catalog: Catalog) -> None:
     facts = ask(catalog, "the old tale, the older tale", limit=3)
     assert facts["drawing"]["ids"] == SMALL.encode("the old tale, the older tale")[:3]
     assert facts["num_tokens"] == SMALL.count("the old tale, the older tale")
@@ -56,10 +56,10 @@ def test_fewer_are_drawn_than_there_are(catalog: Catalog) -> None:
 
 @settings(max_examples=60)
 @given(st.lists(texts("byte gpt2"), max_size=8).map("".join), st.integers(1, 40), st.booleans(), st.booleans())
-def test_the_beginning_of_a_long_text_is_that_of_the_whole(
+def test_the_drawn_beginning_equals_that_of_the_whole_text(
     text: str, limit: int, special: bool, template: bool
 ) -> None:
-    """With texts of any length taken for long ones."""
+    """Every text is treated as a long one."""
     catalog = Catalog(cached=False)
     catalog.add("small.json", SMALL.to_bytes())
     request = {"tokenizer": "small.json", "text": text, "limit": limit, "special": special, "template": template}
@@ -74,8 +74,10 @@ def test_the_beginning_of_a_long_text_is_that_of_the_whole(
         assert long["drawing"][column] == plain["drawing"][column]
 
 
-def test_one_long_pretoken_has_the_ids_of_the_whole(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cutting it anywhere changes the tokens near the cut."""
+def test_a_long_pretoken_is_drawn_with_the_ids_of_the_whole_text(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cutting the pretoken anywhere would change the tokens near the cut."""
     monkeypatch.setattr(tokens, "SHORT_TEXT", 64)
     text = "oldtaleold" * 3000
     facts = ask(catalog, text, limit=500)

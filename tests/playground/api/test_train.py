@@ -16,7 +16,7 @@ TEXT = "old older fast faster fastest best better yes desk mess"
 
 
 def sequence(run: dict[str, Any], num_merges: int) -> list[list[int]]:
-    """As the page does it: a token is a run of symbols, and its id is what the last merge inside the run made."""
+    """Computed as on the page: a token is a run of symbols, and its id is the result of the run's last merge."""
     made = [step["id"] for step in run["steps"]]
     result = []
     for given in run["sequences"]:
@@ -36,7 +36,7 @@ def sequence(run: dict[str, Any], num_merges: int) -> list[list[int]]:
 @pytest.mark.parametrize(
     ("level", "pattern"), [("byte", "none"), ("byte", "gpt2"), ("char", "none"), ("byte", r"\S+|\s+")]
 )
-def test_the_run_is_that_of_the_trainer(rule: Any, level: Any, pattern: str) -> None:
+def test_the_run_equals_that_of_the_trainer(rule: Any, level: Any, pattern: str) -> None:
     request = {"text": TEXT, "vocab_size": 270, "tie_break": rule, "level": level, "pattern": pattern}
     run = answer(SHELF, request)
     tok = jeton.train([TEXT], 270, tie_break=rule, level=level, pattern=pattern, progress=False)
@@ -71,7 +71,7 @@ def test_algorithms_of_words_count_them(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["words", "wordpiece", "sentencepiece"])
-def test_without_a_size_there_are_thirty_merges(algorithm: str) -> None:
+def test_the_default_is_thirty_merges(algorithm: str) -> None:
     text = " ".join(f"{left}{right}{left}天" for left in "abcdefghijklm" for right in "nopqrstuvwxyz")
     assert len(answer(SHELF, {"text": text, "algorithm": algorithm})["steps"]) == 30
 
@@ -87,7 +87,7 @@ def test_runs_of_unigram_shrink_the_vocabulary() -> None:
         pieces, others = ({piece for piece, _ in each["pieces"]} for each in (before, after))
         assert (dropped, added) == (pieces - others, others - pieces)
         assert len(others) + special == after["size"]
-        assert all(len(piece) > 1 for piece in dropped), "single characters stay"
+        assert all(len(piece) > 1 for piece in dropped), "single characters are kept"
     for each in run["runs"]:
         assert sum(map(len, each["tokens"])) == each["corpus_tokens"]
         assert {piece for tokens in each["tokens"] for piece in tokens} <= set(run["table"])
@@ -97,7 +97,7 @@ def test_runs_of_unigram_shrink_the_vocabulary() -> None:
     assert [each["size"] for each in short["runs"]] == sizes[:3]
 
 
-def test_all_defaults() -> None:
+def test_omitted_options_have_defaults() -> None:
     run = answer(SHELF, {"text": TEXT})
     assert (run["tie_break"], run["alphabet_size"], run["vocab_size"]) == ("lowest_ids", 256, 276)
     assert "o200k" in run["patterns"]
@@ -124,12 +124,12 @@ def test_all_defaults() -> None:
         ({"text": "a\ud800"}, "surrogate"),
     ],
 )
-def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(jeton.JetonError, match=message):
         answer(SHELF, request_)
 
 
-def test_too_many_merges_to_watch() -> None:
+def test_too_many_merges_are_refused() -> None:
     text = " ".join(f"{a}{b}{c}" for a in "abcdef" for b in "ghijkl" for c in "mnopqrstu")
     with pytest.raises(jeton.ConfigError, match=f"vocabulary size of {256 + MAX_MERGES}"):
         answer(SHELF, {"text": text, "vocab_size": 2_000, "pattern": "none"})

@@ -1,4 +1,4 @@
-"""``vocabulary``: searching the entries, held against a plain search."""
+"""``vocabulary``: searches of entries equal a plain search."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_bytes_are_found_at_whole_bytes(query: str) -> None:
     assert found(SHELF, "lessons", query=query, by="hex") == wanted
 
 
-def test_ids_begin_where_asked() -> None:
+def test_ids_start_at_the_requested_id() -> None:
     ids = list(SHELF.get("lessons").vocab)
     assert found(SHELF, "lessons", query="1000", by="id") == [id for id in ids if id >= 1000]
     assert found(SHELF, "lessons", query=" ", by="id") == ids
     assert found(SHELF, "lessons", query="9999999", by="id") == []
 
 
-def test_kinds() -> None:
+def test_entries_are_filtered_by_kind() -> None:
     tok = SHELF.get("lessons")
     assert found(SHELF, "lessons", kind="special") == sorted(tok.special_tokens.values())
     assert found(SHELF, "lessons", kind="byte") == list(range(256))
@@ -60,7 +60,7 @@ def test_kinds() -> None:
     assert counts["ordinary"] == len(found(SHELF, "lessons", kind="ordinary"))
 
 
-def test_an_entry() -> None:
+def test_an_entry_has_bytes_spelling_and_display() -> None:
     tok = SHELF.get("lessons")
     entry = answer(SHELF, {"tokenizer": "lessons", "query": " the"})["entries"][0]
     assert bytes.fromhex(entry["hex"]) == tok.vocab[entry["id"]]
@@ -83,7 +83,7 @@ def test_an_entry() -> None:
         ({"from": -1}, "integer from 0"),
     ],
 )
-def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         answer(SHELF, {"tokenizer": "bytes", **request_})
 
@@ -99,18 +99,18 @@ def test_entries_of_megabytes_are_shown_in_part() -> None:
     assert answer(catalog, {"tokenizer": key, "query": "天天"})["num"] == 1
 
 
-def test_a_lone_surrogate_is_no_query() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(jeton.InvalidTextError, match=r"the query has a lone surrogate, U\+D800, at position 1"):
         answer(SHELF, {"tokenizer": "lessons", "query": "a\ud800"})
 
 
 @pytest.mark.alone
-def test_200000_entries_answer_at_once(data: Path) -> None:
+def test_200000_entries_are_searched_within_a_tenth_of_a_second(data: Path) -> None:
     catalog = Catalog(folder=data / "vocabs", cached=False)
     assert found(catalog, "mistral-v1", kind="byte") == list(range(3, 259))
     assert len(found(catalog, "bert-uncased", kind="special")) == len(catalog.get("bert-uncased").special_tokens)
     tok = catalog.get("o200k_base")
-    answer(catalog, {"tokenizer": "o200k_base"})  # makes the index
+    answer(catalog, {"tokenizer": "o200k_base"})  # builds the index
     seconds = []
     for query in ("the", "天", " straw", "e"):
         began = time.perf_counter()
@@ -118,4 +118,4 @@ def test_200000_entries_answer_at_once(data: Path) -> None:
         seconds.append(time.perf_counter() - began)
         special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
         assert page["num"] == sum(query.encode() in special.get(id, token) for id, token in tok.vocab.items())
-    assert sorted(seconds)[1] < 0.1  # the middle ones, for machines are busy at times
+    assert sorted(seconds)[1] < 0.1  # the median, because machines may be busy

@@ -1,4 +1,4 @@
-"""``why``: the reasons that the page states, computed again from merges, scores and entries of real vocabularies."""
+"""``why``: the reasons on the page equal those computed from merges, scores and entries of published vocabularies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VOCABULARIES = {
 
 
 def opened(data: Path, file: str) -> tuple[Catalog, str]:
-    """A playground with one file, which is unpacked first, or GPT-2's two; and the key of its tokenizer."""
+    """A playground with one unpacked file, or with GPT-2's two, and the key of its tokenizer."""
     content = (data / file).read_bytes()
     catalog = Catalog(cached=False)
     name = Path(file).name.removesuffix(".xz")
@@ -48,7 +48,7 @@ def opened(data: Path, file: str) -> tuple[Catalog, str]:
 
 
 def orders(tok: jeton.Tokenizer) -> tuple[Callable[[int, int], int | None], dict[int, int]]:
-    """Two functions, made without the core's merging: pair -> the order of its merge, or None; and order -> its number
+    """Two functions that do not use the core's merging: pair -> the order of its merge, or None; order -> its number
     among all, from 1.
     """
     model = tok.definition.model
@@ -127,7 +127,7 @@ def test_the_pair_that_merges_was_learned_earliest(data: Path, name: str) -> Non
 
 
 def test_merge_numbers_of_a_rank_file_and_of_a_list_are_the_same(data: Path) -> None:
-    """GPT-2's vocabulary in both formats: ranks differ by 256, and merge numbers do not."""
+    """In the two formats of GPT-2's vocabulary, ranks differ by 256, and merge numbers are equal."""
     steps = []
     for file in ("vocabs/gpt2.vocab.bpe", "vocabs/r50k_base.tiktoken"):
         catalog, key = opened(data, file)
@@ -178,7 +178,7 @@ def test_the_best_segmentation_has_the_highest_sum(data: Path, file: str) -> Non
         lowest = min(catalog.get(key)._core.scores())
         unknown = [edge for edge in lattice["edges"] if edge[2] is None]
         assert all(edge[3] == pytest.approx(lowest - 10, abs=1e-3) for edge in unknown)
-        assert len(pretoken["ids"]) <= len(lattice["best"]["edges"])  # unknown characters in a row are one token
+        assert len(pretoken["ids"]) <= len(lattice["best"]["edges"])  # consecutive unknown characters are one token
 
 
 def test_of_equal_sums_the_longer_piece_at_the_end_wins() -> None:

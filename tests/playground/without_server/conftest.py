@@ -64,7 +64,7 @@ def site(module: bytes, files: list[str], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def engine() -> Callable[..., list[Any]]:
-    """``engine(site, requests, language="en")``: answers of the page's worker, in node."""
+    """``engine(site, requests, language="en")``: answers of the worker of the page, run by node."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on this machine")

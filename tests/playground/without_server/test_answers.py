@@ -83,12 +83,12 @@ WRONG: list[Request] = [
 ]
 
 
-def test_a_few_requests(site: Path, engine: Engine, catalog: Catalog) -> None:
+def test_some_answers_equal_those_of_the_server(site: Path, engine: Engine, catalog: Catalog) -> None:
     requests = [*requests_of("wordpiece", TEXTS[:4]), *requests_of("pieces", TEXTS[-2:]), *WRONG]
     compared(site, engine, catalog, requests)
 
 
-def test_answers_in_chinese(site: Path, engine: Engine, catalog: Catalog) -> None:
+def test_chinese_answers_equal_those_of_the_server(site: Path, engine: Engine, catalog: Catalog) -> None:
     special = [("token", {"tokenizer": key, "id": id}) for key in ("wordpiece", "pieces") for id in range(4)]
     stories = [("classics", {}), *(("classics", {"id": each}) for each in ("strawberry", "cut-character"))]
     paragraph: list[Request] = [("paragraph", {"tokenizers": ["bytes"]})]
@@ -121,7 +121,7 @@ def test_several_tokenizers_and_data(site: Path, engine: Engine, catalog: Catalo
 
 
 @pytest.mark.slow(reason="the engine of training is that of the package")
-def test_training(site: Path, engine: Engine, catalog: Catalog) -> None:
+def test_training_answers_equal_those_of_the_server(site: Path, engine: Engine, catalog: Catalog) -> None:
     texts = ("aaabdaaabac", "low lower lowest new newer", CORPUS[:400], "", "天天气 naïve 👩‍👩‍👧")
     compared(
         site,
@@ -148,7 +148,7 @@ WORDS = ("low low lower newest", "Ünïcode naïve [MASK] 天天气", CORPUS[:40
 
 
 @pytest.mark.slow(reason="the engine of training is that of the package")
-def test_training_on_words(site: Path, engine: Engine, catalog: Catalog) -> None:
+def test_answers_of_training_on_words_equal_those_of_the_server(site: Path, engine: Engine, catalog: Catalog) -> None:
     sizes: list[dict[str, Any]] = [{}, *({"vocab_size": size} for size in (3, 5, 12, 60))]
     requests: list[Request] = [
         ("train", {"text": text, "algorithm": algorithm, "tie_break": rule, **size})
@@ -160,7 +160,7 @@ def test_training_on_words(site: Path, engine: Engine, catalog: Catalog) -> None
     compared(site, engine, catalog, requests)
 
 
-def test_what_needs_the_server(site: Path, engine: Engine) -> None:
+def test_requests_that_need_the_server_are_refused(site: Path, engine: Engine) -> None:
     requests: list[Request] = [
         ("train", {"text": "low lower", "algorithm": algorithm}) for algorithm in ("sentencepiece", "unigram")
     ]
@@ -186,7 +186,7 @@ def check_opened(site: Path, engine: Engine, path: Path, texts: tuple[str, ...])
         try:
             own = tok.tokenize(text, special="all" if special else "none", add_special_tokens=special)
         except JetonError as error:
-            # The place of the first problem may be that of the whole text, or of the pretoken.
+            # The position of the error may be relative to the whole text or to the pretoken.
             assert answer["error"].partition(" (position")[0] == str(error).partition(" (position")[0]
             continue
         assert answer["drawing"] == json.loads(json.dumps(own.drawing().to_json())), (path.name, text)
@@ -200,7 +200,7 @@ def test_files_of_this_package(kind: str, site: Path, engine: Engine, tmp_path: 
     check_opened(site, engine, path, TRICKY)
 
 
-def test_opened_files(site: Path, engine: Engine, files: list[str]) -> None:
+def test_some_opened_files_give_equal_answers(site: Path, engine: Engine, files: list[str]) -> None:
     for name in ("unigram.model", "wordpiece.json"):
         check_opened(site, engine, next(Path(file) for file in files if file.endswith(name)), TRICKY[2:5])
 
@@ -223,7 +223,7 @@ def test_opened_files(site: Path, engine: Engine, files: list[str]) -> None:
         "llama3.tiktoken",
     ],
 )
-def test_files_of_models(name: str, site: Path, engine: Engine, data: Path) -> None:
+def test_opened_files_of_published_models_give_equal_answers(name: str, site: Path, engine: Engine, data: Path) -> None:
     check_opened(site, engine, data / "vocabs" / name, TRICKY)
 
 

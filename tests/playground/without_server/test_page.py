@@ -26,7 +26,7 @@ def requests() -> list[str]:
 
 @pytest.fixture
 def static_page(chromium: Any, static_address: str, problems: Problems, requests: list[str]) -> Iterator[Any]:
-    """A fresh page, without any host but the file server; complaints fail the test."""
+    """A new page that can reach only the file server; errors on it fail the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(15_000)
     context.route(lambda url: not url.startswith(static_address), lambda route: route.abort())
