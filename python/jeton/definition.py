@@ -16,11 +16,11 @@ from . import _core
 from .errors import ConfigError
 from .util.arguments import instance
 from .util.readonly import read_only
-from .util.record import field, record
+from .util.record import field, record, replace
 
 TYPE_CHECKING = False  # importing typing takes as long as reading a small vocabulary
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, ClassVar, Literal, TypeAlias
 
     from .training_step import TrainingStep
@@ -48,6 +48,8 @@ Component: TypeAlias = "Mapping[str, Any]"  # {"type": "Replace", …}; read-onl
 SymbolLevel: TypeAlias = 'Literal["byte", "char"]'
 TieBreak: TypeAlias = 'Literal["first", "lowest_ids", "highest_pair", "shortest"]'
 EndOfWordStyle: TypeAlias = 'Literal["symbol", "suffix"]'
+
+BYTE_LEVEL: Component = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 
 
 @record(frozen=True)
@@ -406,6 +408,8 @@ class Definition:
         config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
         hf_vocab_size: number of ids that its `tokenizer.json` lists as entries of the model, if special tokens follow
             them: `vocab_size` of transformers, kept for saving. Changes no id.
+        reads_added: whether its `tokenizer.json` has the decoder ByteLevel, which reads added tokens in the byte
+            alphabet. `decoder` has it only in a tokenizer with a token that it changes, such as ``naïve``.
 
     Examples:
         >>> import jeton
@@ -426,6 +430,7 @@ class Definition:
     padding: Component | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     hf_vocab_size: int | None = field(default=None, compare=False)
+    reads_added: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         # Read-only: the core has been built from these values, and callers of `jeton.load` share a tokenizer.
@@ -505,6 +510,35 @@ class Definition:
             if self._suffix and self.decoder is not None:  # the decoder reads the mark
                 facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
+
+    def changed_by_byte_level(self, added: Iterable[tuple[str, bool]]) -> list[str]:
+        """Texts of added tokens that HF's decoder ByteLevel changes, because it reads them in the byte alphabet.
+
+        All their characters are in the alphabet, and some are not ASCII: ``naïve``, whose ``ï`` is the byte EF. HF
+        decodes a normalized token to its normalized content.
+
+        Args:
+            added: the content of each added token, and whether it is normalized.
+        """
+        added = list(added)
+        texts = [content for content, is_normalized in added if not (is_normalized and self.normalizer)]
+        if len(texts) < len(added):
+            normalized = [content for content, is_normalized in added if is_normalized]
+            parts = core_json(ordered(self.normalizer))
+            texts += [text for text, _ in _core.normalize_texts(parts, normalized, [])]
+        return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
+
+    def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
+        """This definition, whose `decoder` is ByteLevel exactly if the file has it and it changes an added token.
+
+        Args:
+            added: as for `changed_by_byte_level`.
+        """
+        if not self.reads_added or self.decoder not in (None, (BYTE_LEVEL,)):
+            return self
+        decoder = (BYTE_LEVEL,) if self.changed_by_byte_level(added) else None
+        changed: Definition = self if decoder == self.decoder else replace(self, decoder=decoder)
+        return changed
 
     def core_options(self, vocabulary: _core.Vocabulary) -> str:
         """The definition as JSON for the core, with ids of the vocabulary.

@@ -14,6 +14,7 @@ from __future__ import annotations
 from . import _core
 from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError, keyword, shown
+from .tokens.added import FLAGS
 from .tokens.special import permission
 from .util.arguments import (
     KEEP,
@@ -1354,7 +1355,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             size: number of rows of the model's output, if it has more than the vocabulary; the rest are ``b""``.
 
         Raises:
-            ConfigError: `size` is less than `vocab_size`.
+            ConfigError: `size` is less than `vocab_size`, or over the maximum, 2^24.
 
         Examples:
             >>> tok = Tokenizer.from_merges({0: b"a", 2: b" b"}, [], special_tokens={"<|end|>": 3})
@@ -1594,9 +1595,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return made
 
     def _build(self, definition: Definition, vocabulary: _core.Vocabulary, defaults: _Defaults) -> None:
-        self._definition = definition
         self._core = definition.build(vocabulary)
-        self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
+        added = self._core.added_tokens()
+        self._definition = definition.with_byte_level(
+            (content, bool(bits & FLAGS["normalized"])) for _, content, _, bits in added
+        )
+        if self._definition is not definition:  # rare
+            self._core = self._definition.build(vocabulary)
+        self._special_tokens = {content: id for id, content, special, _ in added if special}
         self._defaults = defaults
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -44,8 +44,8 @@ class TestVocabBytes:
         assert tok.with_roles(eos="<|end|>").vocab_bytes().eos_id == 3
         assert repr(found) == "VocabBytes(6 tokens, 1 special, eos_id=None)"
 
-    @pytest.mark.parametrize("size", [3, -1, 2.5, "4", True])
-    def test_a_size_below_the_vocabulary_is_an_error(self, size: Any) -> None:
+    @pytest.mark.parametrize("size", [3, -1, 2.5, "4", True, 2**24 + 1, 2**62])
+    def test_a_size_below_the_vocabulary_or_over_the_limit_is_an_error(self, size: Any) -> None:
         tok = jeton.Tokenizer.from_merges({0: b"a", 3: b"b"}, [])
         with pytest.raises(jeton.ConfigError, match="size"):
             tok.vocab_bytes(size)

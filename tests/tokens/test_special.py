@@ -162,3 +162,14 @@ def test_a_name_given_twice_permits_no_other_token() -> None:
     assert permission(["<|a|>", "<|a|>"], tok.special_tokens) == [256, 256]
     ids = tok.encode("<|a|><|b|>", special=["<|a|>", "<|a|>"])  # type: ignore[arg-type]
     assert ids == [256, *b"<|b|>"]
+
+
+def test_a_unit_that_is_a_special_token_is_named_where_it_is_not_permitted() -> None:
+    tok = byte_tokenizer().add_tokens(["<", "\u00e9"])
+    with pytest.raises(jeton.InvalidTextError, match=r'byte 0x3c is .* special token "<", .* \(position 1\)'):
+        tok.encode("a<b")
+    assert tok.encode("a<b", special=["<"]) == [97, 60, 98]
+    assert tok.encode("\u00e9") == [0xC3, 0xA9]
+    bytes_without = jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"\u00e9": 5})
+    with pytest.raises(jeton.InvalidTextError, match="byte 0xe9 is not in the vocabulary"):
+        bytes_without.encode(b"\xe9")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from .. import _core
-from ..definition import Bpe, Definition, template_of
+from ..definition import BYTE_LEVEL, Bpe, Definition, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken, model_entries
@@ -112,6 +112,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
             template=template,
             roles=roles,
             hf_vocab_size=len(spelled) if vocabulary.next_id() > len(spelled) else None,
+            reads_added=True,
         )
         return Tokenizer(definition, vocabulary)
 
@@ -178,7 +179,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
         losses["pattern"] = "how text is split, which is not as GPT-2 does"
     if definition.template is not None:
         losses["template"] = "what add_special_tokens adds"
-    if definition.decoder is not None:
+    if definition.decoder not in (None, (BYTE_LEVEL,)):
         losses["decoder"] = "a decoder that does more than to join bytes"
     if any(role not in _GPT2_ROLES or token != _ENDOFTEXT for role, token in definition.roles.items()):
         losses["roles"] = f"roles other than that of {_ENDOFTEXT}"

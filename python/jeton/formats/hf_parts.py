@@ -17,8 +17,10 @@ A new component needs, besides its name here:
 
 from __future__ import annotations
 
+import re
+
 from .. import _core
-from ..definition import Bpe, Definition, Pattern, ordered
+from ..definition import BYTE_LEVEL, Bpe, Definition, Pattern, ordered
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..util.record import record
 from .hf_template import read_template, write_template
@@ -46,7 +48,7 @@ DECODERS = (
     "BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece",
 )  # fmt: skip
 
-_BYTES: JSON = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+_MAX_REPLACED = 64  # HF searches each token for each of them
 _JOIN: JSON = {"type": "Join", "separator": " "}  # HF's default without a decoder
 _FUSE: JSON = {"type": "Fuse"}
 # Used instead of HF's Strip, which panics on an empty text.
@@ -96,19 +98,24 @@ def _without(regex: str) -> JSON:
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) -> PipelineJson:
+def write_parts(
+    definition: Definition, mark: str, token: Callable[[int], str], added: Iterable[tuple[str, bool]]
+) -> PipelineJson:
     """Converts a definition to HF's JSON.
 
     Args:
         definition: the definition.
         mark: the private-use character that represents an end-of-word symbol, or the end-of-word suffix.
         token: id -> spelling.
+        added: the content of each added token, and whether it is normalized.
     """
     losses: dict[str, str] = {}
     normalizer = _write_normalizer(definition.normalizer, losses)
     splits = _write_pretokenizer(definition, losses)
     decoder = _write_decoder(definition, mark, losses)
     model = definition.model
+    if definition.decoder is None and definition.is_byte_level and decoder is not None:
+        decoder = _keep_added(decoder, definition.changed_by_byte_level(added), losses)
     if isinstance(model, Bpe) and model.end_of_word is not None and model.end_of_word_style == "symbol":
         if model.level == "byte":
             losses["end_of_word"] = "an end-of-word symbol at byte level"
@@ -185,9 +192,9 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
                 return _sequence("decoders", [_replace(mark, " "), _FUSE, _STRIP_LAST_SPACE])
             if model.level == "byte":
                 space = "\u0120"  # a space in the byte alphabet
-                return _sequence("decoders", [_replace(mark, space), _BYTES, _STRIP_LAST_SPACE])
+                return _sequence("decoders", [_replace(mark, space), BYTE_LEVEL, _STRIP_LAST_SPACE])
             return {"type": "BPEDecoder", "suffix": mark}
-        return _BYTES if definition.is_byte_level else _FUSE
+        return BYTE_LEVEL if definition.is_byte_level else _FUSE
     if definition.decoder == (_JOIN,):
         return None
     written: list[JSON] = []
@@ -209,11 +216,30 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     return _sequence("decoders", written)
 
 
+def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON:
+    """Returns a decoder with ByteLevel that decodes added tokens to these texts: it gets their UTF-8 as its letters."""
+    if len(texts) > _MAX_REPLACED:
+        losses["decoder"] = f"the text of added tokens such as {texts[0]!r:.60}, which HF decodes as byte letters"
+        return decoder
+    kept = [
+        {
+            "type": "Replace",
+            "pattern": {"Regex": rf"\A{re.escape(text)}\z"},
+            "content": _core.spell_bytes(text.encode()),
+        }
+        for text in sorted(texts)
+    ]
+    own = decoder["decoders"] if decoder["type"] == "Sequence" else [decoder]
+    return decoder if not kept else {"type": "Sequence", "decoders": [*kept, *own]}
+
+
 # ── reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: bool = False) -> JSON:
     """Converts the stages of a file to the fields of a `Definition`, and ``is_byte_level``.
+
+    The decoder ByteLevel of a byte-level model is ``reads_added`` instead, as `Definition.with_byte_level` expects it.
 
     Args:
         top: the parsed file.
@@ -241,10 +267,12 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
             pretokenizer.append(_read_split(part))
         else:
             pretokenizer.append(part)
+    decoder = _read_decoder(top.get("decoder"), decoders, is_byte_level, suffix, is_inside)
     return {
         "normalizer": tuple(normalizer),
         "pretokenizer": tuple(pretokenizer),
-        "decoder": _read_decoder(top.get("decoder"), decoders, is_byte_level, suffix, is_inside),
+        "decoder": decoder,
+        "reads_added": decoder is None and is_byte_level and not suffix,
         "template": read_template(top.get("post_processor"), "$.post_processor"),
         "is_byte_level": is_byte_level,
     }

@@ -93,7 +93,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
         UnsupportedFeatureError: HF would give other ids, and the loss was not accepted by name.
     """
     definition = tok.definition
-    parts = write_parts(definition, _free_mark(tok), tok.id_to_token)
+    parts = write_parts(definition, _free_mark(tok), tok.id_to_token, _contents(tok))
     spelling: dict[str, Any] = {"byte_alphabet": definition.is_byte_level, "end_of_word": parts.mark}
     model, members = _write_model(tok, parts, spelling, implied=implied)
     for name, why in parts.losses.items():
@@ -227,6 +227,11 @@ def _added_token(id: int, token: AddedToken) -> JSON:
     return {"id": id, "content": token.content, **flags, "special": token.special}
 
 
+def _contents(tok: Tokenizer) -> list[tuple[str, bool]]:
+    """Returns the content of each added token, and whether it is normalized."""
+    return [(token.content, token.normalized) for token in added_tokens(tok._core).values()]
+
+
 def _free_mark(tok: Tokenizer) -> str:
     """Returns the end-of-word mark for the spelling of tokens: the suffix itself if no other token ends in it, else a
     private-use character that no token contains.
@@ -255,6 +260,8 @@ def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
     facts: JSON = {"definition": definition.to_json()}
     if parts.mark:
         facts["end_of_word"] = parts.mark
+    if definition.reads_added:
+        facts["reads_added"] = True
     if definition.roles:
         facts["roles"] = dict(definition.roles)
     if definition.chat_template is not None:
@@ -415,7 +422,7 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
     def token(id: int) -> str:
         return names[id] if id in names else tok.id_to_token(id)  # the latter imports `spelling`
 
-    if own and not own.get("losses") and not _same_pipeline(definition, mark, top, token):
+    if own and not own.get("losses") and not _same_pipeline(tok, mark, top, token):
         raise FormatError("model.jeton contradicts the pipeline of the file", place="$.model.jeton")
     return tok
 
@@ -468,9 +475,9 @@ def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
         raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton") from None
 
 
-def _same_pipeline(definition: Definition, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
+def _same_pipeline(tok: Tokenizer, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
     """Checks that ``model.jeton`` agrees with HF's stages, so that an edited file has one meaning in both libraries."""
-    expected = write_parts(definition, mark, token)
+    expected = write_parts(tok.definition, mark, token, _contents(tok))
     parts = {name: getattr(expected, name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
     return all(top.get(name) == part for name, part in parts.items())
 
@@ -479,9 +486,9 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
     """Converts a file without ``model.jeton`` to a definition, and returns it with the end-of-word suffix."""
     kind = _model_type(model, spelled)
     suffix = _string(model, "end_of_word_suffix") or "" if kind == "BPE" else ""
-    is_inside = spelled.holds_inside(suffix) or any(
-        suffix in token["content"] for token in top.get("added_tokens") or ()
-    )
+    contents = [token["content"] for token in top.get("added_tokens") or ()]
+    is_inside = spelled.holds_inside(suffix) or any(suffix in content for content in contents)
+    is_inside = is_inside or any(not text.isascii() and _core.read_bytes(text) is not None for text in contents)
     parts = read_parts(top, byte_level_model=kind == "BPE", suffix=suffix, is_inside=is_inside)
     is_byte_level = parts.pop("is_byte_level")
     unk = _string(model, "unk_token")
@@ -632,6 +639,7 @@ def _own_definition(own: JSON) -> tuple[Definition, str]:
             training=training,
             chat_template=own.get("chat_template"),
             config=_own_config(own),
+            reads_added=own.get("reads_added") is True,
         )
     except FormatError:
         raise

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..util.arguments import integer
+from .kinds import MAX_ID
 from .vocab_view import HasVocabulary
 
 __all__ = ["VocabBytes", "vocab_bytes"]
@@ -54,7 +55,7 @@ def vocab_bytes(tok: _Tokenizer, size: int | None) -> VocabBytes:
     """Implements `Tokenizer.vocab_bytes`."""
     import numpy as np
 
-    num_rows = tok.vocab_size if size is None else integer(size, "size", tok.vocab_size)
+    num_rows = tok.vocab_size if size is None else integer(size, "size", tok.vocab_size, MAX_ID + 1)
     ids = tok._core.ids()
     tokens = tok._core.decode_tokens(ids)
     if len(ids) < num_rows:

@@ -6,6 +6,7 @@ const NORMALIZERS = ["BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "
 const PRE_TOKENIZERS = ["BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace", "Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"];
 const DECODERS = ["BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece"];
 const MOST_IDS = 1 << 16;
+const BYTE_LEVEL = { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true };
 
 /** The stages of a file: normalizer, pretokenizer, decoder, template, and whether the model's units are bytes. */
 export function readParts(core, top, { isBpe, suffix, isInside }) {
@@ -25,7 +26,7 @@ export function readParts(core, top, { isBpe, suffix, isInside }) {
       pretokenizer.push(part.type === "Split" ? readSplit(core, part) : part);
     }
   });
-  return { normalizer, pretokenizer, decoder: readDecoder(top.decoder, decoders, isByteLevel, suffix, isInside), template: readTemplate(top.post_processor), isByteLevel };
+  return { normalizer, pretokenizer, decoder: readDecoder(top, decoders, isByteLevel, suffix, isInside), template: readTemplate(top.post_processor), isByteLevel };
 }
 
 /** Flattens nested Sequences. */
@@ -58,15 +59,19 @@ function readSplit(core, part) {
   return known.regex === regex ? { type: "Pattern", regex } : part;
 }
 
+/** True for an added token that HF's decoder ByteLevel changes: not ASCII, and all characters are in the byte alphabet. */
+const isChanged = ({ content }) => /^[!-~\u00a1-\u00ac\u00ae-\u0143]+$/.test(content) && /[^!-~]/.test(content);
+
 /** The decoder; null if it equals concatenation, with a space at ends of words. */
-function readDecoder(spelled, parts, isByteLevel, suffix, isInside) {
+function readDecoder({ decoder: spelled, added_tokens: added }, parts, isByteLevel, suffix, isInside) {
   if (spelled === null || spelled === undefined) return [{ type: "Join", separator: " " }];
   const types = parts.map(({ type }) => type).join();
   if (suffix) {
     const isPlain = !isByteLevel && spelled.type === "BPEDecoder" && spelled.suffix === suffix && Object.keys(spelled).length === 2;
     return isPlain && !isInside ? null : parts;
   }
-  return types === (isByteLevel ? "ByteLevel" : "Fuse") ? null : parts;
+  if (types !== (isByteLevel ? "ByteLevel" : "Fuse")) return parts;
+  return isByteLevel && added?.some(isChanged) ? [BYTE_LEVEL] : null;
 }
 
 const text = (sequence, type_id = 0) => ({ sequence, type_id });

@@ -36,15 +36,15 @@ impl Chain {
     /// As [`Chain::run`].
     pub(super) fn strings(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<StringList> {
         let mut pieces = StringList::with_capacity(ids.len());
-        each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, lossy, &mut pieces))?;
+        each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, &mut pieces))?;
         self.steps(pieces, lossy)
     }
 
     /// Appends HF's string of `id`.
-    pub(super) fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut StringList) {
+    pub(super) fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, pieces: &mut StringList) {
         match self.respelled.get(&id) {
-            Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, lossy, pieces),
-            None => self.push(vocab.content(id), kind, lossy, pieces),
+            Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, pieces),
+            None => self.push(vocab.content(id), kind, pieces),
         }
     }
 
@@ -57,10 +57,10 @@ impl Chain {
     }
 
     /// Appends HF's string of an entry.
-    fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut StringList) {
+    fn push(&self, content: &[u8], kind: Kind, pieces: &mut StringList) {
         let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
         match &self.reads {
-            Some(alphabet) if is_text && lossy => alphabet.read_or_copy(content, pieces.open()),
+            Some(alphabet) if is_text => alphabet.read_or_copy(content, pieces.open()),
             _ if !is_text && (self.spelled || kind == Kind::EndsWord && !self.reads_ends && self.reads.is_some()) => {
                 let mut room = [0; 4];
                 for &byte in content {
@@ -101,11 +101,11 @@ impl Chain {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
         let between = |token: Option<u32>| {
             let mut pieces = StringList::default();
-            self.push(MARKS[0].as_bytes(), Kind::Added, false, &mut pieces);
+            self.push(MARKS[0].as_bytes(), Kind::Added, &mut pieces);
             if let Some(id) = token {
-                self.push_entry(vocab, id, vocab.kind(id), false, &mut pieces);
+                self.push_entry(vocab, id, vocab.kind(id), &mut pieces);
             }
-            self.push(MARKS[1].as_bytes(), Kind::Added, false, &mut pieces);
+            self.push(MARKS[1].as_bytes(), Kind::Added, &mut pieces);
             let bytes = self.steps(pieces, false).ok()?.into_bytes();
             let start = steps::find(&bytes, MARKS[0].as_bytes())? + MARKS[0].len();
             let end = start + steps::find(&bytes[start..], MARKS[1].as_bytes())?;

@@ -4,12 +4,44 @@
 //! bytes at a time regardless of their length, because copying the exact length would branch on it; the next content
 //! overwrites the excess.
 
-use super::entries::unknown;
+use std::collections::HashMap;
+
+use super::entries::{each, unknown};
+use super::parts::content;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
 /// Bytes of one copy: few contents are longer.
 const STEP: usize = Vocab::PADDING;
+
+/// Returns the contents of `ids`, or their bytes in `respelled`, one after the other, and the number of bytes before each id.
+///
+/// # Errors
+/// [`crate::error::ErrorKind::UnknownId`] for an unknown id.
+pub fn bytes_with_starts(
+    vocab: &Vocab,
+    respelled: &HashMap<u32, Vec<u8>>,
+    ids: &[u32],
+    skip_special: bool,
+) -> Result<(Vec<u8>, Vec<usize>)> {
+    let (mut bytes, mut starts, mut space) = (Vec::new(), Vec::with_capacity(ids.len()), false);
+    each(vocab, ids, false, |id, kind| {
+        starts.push(bytes.len());
+        if !(skip_special && kind == Kind::Special) {
+            put(content(vocab, respelled, id), kind, &mut space, &mut bytes);
+        }
+    })?;
+    Ok((bytes, starts))
+}
+
+/// Appends the bytes of an entry to those of the entries before it. `space`: whether the last one ends a word.
+#[inline]
+pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
+    if std::mem::replace(space, kind == Kind::EndsWord) {
+        out.push(b' ');
+    }
+    out.extend_from_slice(content);
+}
 
 /// Lazily decoded `ids`.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 //!
 //! Without components, each id appends its content; one that ends a word also appends a space, except at the end. With
 //! components, the contents are a list of strings, which HF's decoders process in order or SentencePiece's decoder joins.
+//! HF's `ByteLevel` alone, on contents that are bytes, is the concatenation, too: it converts added tokens only, once.
 //! [`Decoder::decode`] returns bytes without loss: bytes of split characters are joined, and the caller handles invalid
 //! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids that
 //! arrive one by one.
@@ -26,7 +27,7 @@ mod stream;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-use contents::Contents;
+use contents::{bytes_with_starts, Contents};
 use entries::{each, unknown};
 use parts::Plan;
 
@@ -97,7 +98,10 @@ impl Decoder {
     /// component exceeds its budget.
     pub fn decode<'a>(&self, vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Decoded<'a>> {
         Ok(match &self.plan {
-            Plan::Contents { .. } => Decoded::Contents(Contents::new(vocab, ids, skip_special)?),
+            Plan::Contents { respelled } if respelled.is_empty() => {
+                Decoded::Contents(Contents::new(vocab, ids, skip_special)?)
+            }
+            Plan::Contents { respelled } => Decoded::Made(bytes_with_starts(vocab, respelled, ids, skip_special)?.0),
             Plan::Sentence(sentence) => {
                 let mut bytes = Vec::new();
                 let mut writing = sentence.start(0, false);
@@ -115,11 +119,7 @@ impl Decoder {
     pub fn decode_text(&self, vocab: &Vocab, ids: &[u32], skip_special: bool) -> Result<String> {
         let mut bytes = Vec::new();
         match &self.plan {
-            Plan::Contents { reads_added: None } => bytes = Contents::new(vocab, ids, skip_special)?.into_vec(),
-            Plan::Contents { reads_added: Some(alphabet) } => each(vocab, ids, skip_special, |id, kind| match kind {
-                Kind::Added | Kind::Special => alphabet.read_or_copy(vocab.content(id), &mut bytes),
-                _ => vocab.write_decoded(id, &mut bytes),
-            })?,
+            Plan::Contents { .. } => bytes = self.decode(vocab, ids, skip_special)?.into_vec(),
             Plan::Sentence(sentence) => {
                 let mut writing = sentence.start(0, true);
                 each(vocab, ids, skip_special, |id, kind| writing.put(id, kind, vocab.content(id), &mut bytes))?;
@@ -180,11 +180,11 @@ impl Decoder {
         let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
             let Some(ahead) = &mut early else {
-                starts.push(chars + stream.held_chars(&self.plan, vocab.content(id))?);
+                starts.push(chars + stream.held_chars(&self.plan, self.plan.content(vocab, id))?);
                 chars += self.push(vocab, &mut stream, &[id])?.chars().count();
                 continue;
             };
-            starts.push(early_chars + ahead.held_chars(&self.plan, vocab.content(id))?);
+            starts.push(early_chars + ahead.held_chars(&self.plan, self.plan.content(vocab, id))?);
             early_chars += self.push(vocab, ahead, &[id])?.chars().count();
             chars += self.push(vocab, &mut stream, &[id])?.chars().count();
             if ahead.is_wrong() {
@@ -240,6 +240,7 @@ impl Decoder {
     /// Appends the bytes of `id` in the middle of a text; none for an unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
+            Plan::Contents { respelled } if respelled.contains_key(&id) => out.extend_from_slice(&respelled[&id]),
             Plan::Contents { .. } => vocab.write_decoded(id, out),
             Plan::Sentence(sentence) => {
                 let start = out.len();

@@ -20,9 +20,9 @@ use crate::vocab::{Kind, Vocab};
 /// Algorithm of a decoder.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
-    /// Concatenation of contents. HF's ByteLevel also converts added tokens from the byte alphabet, if possible.
+    /// Concatenation of contents; `respelled`: id → decoded bytes of the added tokens whose content they are not.
     Contents {
-        reads_added: Option<ByteAlphabet>,
+        respelled: HashMap<u32, Vec<u8>>,
     },
     Sentence(Sentence),
     Steps(Chain),
@@ -109,7 +109,7 @@ impl Plan {
         let parts: Option<Vec<DecoderPart>> = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("the decoder cannot be read: {error}")))?;
         let Some(mut parts) = parts else {
-            return Ok(Self::Contents { reads_added: None });
+            return Ok(Self::Contents { respelled: HashMap::new() });
         };
         if let [DecoderPart::SentencePiece { components: Some(_), denormalizer: Some(_), .. }] = &parts[..] {
             return Err(Error::config("the decoder SentencePiece has components and a denormalizer"));
@@ -140,12 +140,15 @@ impl Plan {
                 _ => Err(Error::config("the decoder SentencePiece stands alone, without other parts")),
             };
         }
-        let respelled = match parts.first_mut() {
+        let respelled: HashMap<u32, String> = match parts.first_mut() {
             Some(DecoderPart::Respell { contents }) => std::mem::take(contents).into_iter().collect(),
             _ => HashMap::new(),
         };
         if matches!(parts.first(), Some(DecoderPart::Respell { .. })) {
             parts.remove(0);
+            if byte_level && parts.is_empty() {
+                return Ok(Self::Contents { respelled: respelled_bytes(vocab, &respelled, false) });
+            }
         }
         // Strings are concatenated at the end, so a final Fuse has no effect.
         while matches!(parts.last(), Some(DecoderPart::Fuse {})) {
@@ -153,8 +156,8 @@ impl Plan {
         }
         let reads_bytes = byte_level && matches!(parts.first(), Some(DecoderPart::ByteLevel {}));
         let is_plain = vocab.iter().all(|(_, kind, _)| kind != Kind::EndsWord);
-        if reads_bytes && parts.len() == 1 && is_plain && respelled.is_empty() {
-            return Ok(Self::Contents { reads_added: Some(ByteAlphabet::new()) });
+        if reads_bytes && parts.len() == 1 && is_plain {
+            return Ok(Self::Contents { respelled: respelled_bytes(vocab, &respelled, true) });
         }
         let spelled = byte_level && !reads_bytes;
         let suffix = parts.iter().find_map(|part| match part {
@@ -183,6 +186,39 @@ impl Plan {
             reads_ends,
         }))
     }
+
+    /// Returns the bytes of `id`: those of its content, unless it is respelled.
+    #[inline]
+    pub fn content<'a>(&'a self, vocab: &'a Vocab, id: u32) -> &'a [u8] {
+        match self {
+            Self::Contents { respelled } => content(vocab, respelled, id),
+            _ => vocab.content(id),
+        }
+    }
+}
+
+/// Returns the bytes of `id`: those of its content, unless it is respelled.
+#[inline]
+pub(super) fn content<'a>(vocab: &'a Vocab, respelled: &'a HashMap<u32, Vec<u8>>, id: u32) -> &'a [u8] {
+    respelled.get(&id).map_or_else(|| vocab.content(id), Vec::as_slice)
+}
+
+/// Returns id → bytes of the added tokens that do not decode to their content. With `reads`, HF's ByteLevel converts their
+/// strings from the byte alphabet, if all characters are in it: `ï` becomes the byte EF.
+fn respelled_bytes(vocab: &Vocab, strings: &HashMap<u32, String>, reads: bool) -> HashMap<u32, Vec<u8>> {
+    let alphabet = ByteAlphabet::new();
+    let added = vocab.iter().filter(|(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));
+    let bytes = added.filter_map(|(id, _, content)| {
+        let string = strings.get(&id).map_or(content, String::as_bytes);
+        let mut bytes = Vec::new();
+        if reads {
+            alphabet.read_or_copy(string, &mut bytes);
+        } else {
+            bytes.extend_from_slice(string);
+        }
+        (bytes != content).then_some((id, bytes))
+    });
+    bytes.collect()
 }
 
 fn check_unk(unk: Option<u32>, vocab: &Vocab) -> Result<()> {

@@ -10,7 +10,7 @@
 //! Cost: linear in the ids and the text; 8 bytes for each id.
 
 use super::chain::Chain;
-use super::contents::Contents;
+use super::contents::{self, Contents};
 use super::entries::each;
 use super::parts::Plan;
 use crate::error::Result;
@@ -28,21 +28,10 @@ pub(super) fn bytes_with_starts(
     lossy: bool,
 ) -> Result<Option<(Vec<u8>, Vec<usize>)>> {
     Ok(match plan {
-        Plan::Contents { reads_added } => Some(match reads_added.as_ref().filter(|_| lossy) {
-            None => Contents::new(vocab, ids, skip_special)?.into_vec_with_starts(),
-            Some(alphabet) => {
-                let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(ids.len()));
-                all(vocab, ids, |id, kind| {
-                    starts.push(bytes.len());
-                    match kind {
-                        Kind::Special if skip_special => {}
-                        Kind::Added | Kind::Special => alphabet.read_or_copy(vocab.content(id), &mut bytes),
-                        _ => bytes.extend_from_slice(vocab.content(id)), // the plan excludes ends of words
-                    }
-                })?;
-                (bytes, starts)
-            }
-        }),
+        Plan::Contents { respelled } if respelled.is_empty() => {
+            Some(Contents::new(vocab, ids, skip_special)?.into_vec_with_starts())
+        }
+        Plan::Contents { respelled } => Some(contents::bytes_with_starts(vocab, respelled, ids, skip_special)?),
         Plan::Sentence(sentence) if sentence.denormalizer.is_some() => None,
         Plan::Sentence(sentence) => {
             let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(ids.len()));

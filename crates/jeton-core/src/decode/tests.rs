@@ -104,10 +104,50 @@ fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
         {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
     let decoder = Decoder::from_json(parts, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[0, 1, 0], false).unwrap(), "the éthe");
-    // HF converts added tokens from the byte alphabet if possible; the bytes of the token are those that encoding matched.
+    // HF converts added tokens from the byte alphabet if possible.
     let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
-    assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), "é!é".as_bytes());
+    assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), b"\xe9!\xc3\xa9");
+}
+
+/// ByteLevel alone converts added tokens from the byte alphabet, in every call; without components they are contents.
+#[test]
+fn added_tokens_in_the_byte_alphabet() {
+    let vocab = vocab(&[
+        (Kind::Token, "ï"),
+        (Kind::Token, "\u{AF}"),
+        (Kind::Added, "naïve"),
+        (Kind::Special, "aĠ\u{ef}"),
+        (Kind::Added, "ï中"),
+        (Kind::Added, "a b"),
+        (Kind::Special, "Ã"),
+        (Kind::Added, "¯"),
+    ]);
+    let bytes = |parts: &str, ids: &[u32], skip: bool| {
+        let decoder = Decoder::from_json(parts, &vocab, true, None).unwrap();
+        let bytes = decoder.decode(&vocab, ids, skip).unwrap().into_vec();
+        let mut joined = Vec::new();
+        ids.iter()
+            .filter(|&&id| !skip || vocab.kind(id) != Kind::Special)
+            .for_each(|&id| decoder.token(&vocab, id, &mut joined));
+        assert_eq!(bytes, joined);
+        assert_eq!(decoder.decode_text(&vocab, ids, skip).unwrap(), String::from_utf8_lossy(&bytes));
+        let mut stream = decoder.stream(skip, InvalidUtf8::Replace);
+        ids.iter().for_each(|&id| drop(decoder.push(&vocab, &mut stream, &[id]).unwrap()));
+        decoder.finish(&mut stream).unwrap();
+        assert_eq!(stream.text(), String::from_utf8_lossy(&bytes));
+        bytes
+    };
+    let level = r#"[{"type":"ByteLevel"}]"#;
+    assert_eq!(bytes(level, &[0, 2, 4, 5], false), b"\xc3\xafna\xefve\xc3\xaf\xe4\xb8\xada b");
+    assert_eq!(bytes(level, &[3, 2, 6], true), b"na\xefve");
+    assert_eq!(bytes(level, &[3], false), b"a \xef");
+    assert_eq!(bytes(level, &[6, 7], false), "ï".as_bytes(), "bytes of two tokens are one character");
+    assert_eq!(bytes("null", &[2, 3], false), "naïveaĠï".as_bytes());
+    let respelled = r#"{"type":"Respell","contents":[[2,"né"],[5,"aĠb"]]}"#;
+    assert_eq!(bytes(&format!("[{respelled}]"), &[2, 5, 7], false), "néaĠb¯".as_bytes());
+    let both = format!(r#"[{respelled},{{"type":"ByteLevel"}}]"#);
+    assert_eq!(bytes(&both, &[2, 5, 7], false), b"n\xe9a b\xaf");
 }
 
 #[test]
@@ -263,7 +303,9 @@ fn starts_equal_those_of_the_stream() {
     };
     let regexes = r#"[{"type":"Replace","pattern":{"Regex":"[▁.]|n(?='t)"},"content":"é"},{"type":"Fuse"},
         {"type":"Replace","pattern":{"Regex":"\\p{L}+(?= )"},"content":"_"}]"#;
-    for parts in ["null", r#"[{"type":"ByteLevel"}]"#, LLAMA, WORDPIECE, SENTENCE, fallback, metaspace, regexes] {
+    let respelled = r#"[{"type":"Respell","contents":[[8,"中é"]]}]"#;
+    let level = r#"[{"type":"ByteLevel"}]"#;
+    for parts in ["null", level, respelled, LLAMA, WORDPIECE, SENTENCE, fallback, metaspace, regexes] {
         for keeps_words in [false, true] {
             let is_kept = |kind: Kind| keeps_words || kind != Kind::EndsWord;
             let kept = entries.iter().filter(|entry| is_kept(entry.0));

@@ -150,6 +150,7 @@ pub struct Alphabet {
     unknown: UnknownSymbol,
     inside: HashMap<(char, bool), u32>, // with a prefix: symbols inside of a pretoken
     prefix: Option<Box<str>>,
+    special: Vec<u32>, // units that are special tokens, for the error
 }
 
 /// Handling of characters without a symbol, in addition to the unknown token.
@@ -173,6 +174,7 @@ impl Alphabet {
             unknown: UnknownSymbol::default(),
             inside: HashMap::new(),
             prefix: None,
+            special: Vec::new(),
         }
     }
 
@@ -265,6 +267,11 @@ impl Alphabet {
             let ends_word = match kind {
                 Kind::Token => false,
                 Kind::EndsWord if end == EndOfWord::Suffix || content.is_empty() => true,
+                Kind::Special => {
+                    let is_unit = |c: &char| level == Level::Char || c.is_ascii();
+                    alphabet.special.extend(single_char(content).filter(is_unit).map(u32::from));
+                    continue;
+                }
                 _ => continue,
             };
             let unit = match (level, content) {
@@ -422,6 +429,15 @@ impl Alphabet {
             (Level::Byte, _) => format!("byte 0x{:02x}", symbol.unit.unwrap_or(0)),
             (Level::Char, Some(c)) => format!("character {c:?} (U+{:04X})", c as u32),
         };
+        if let Some(token) = symbol.unit.filter(|unit| self.special.contains(unit)).and_then(char::from_u32) {
+            let token = token.to_string();
+            return Error::text(
+                format!(
+                    "{what} is in the vocabulary only as the special token {token:?}, which special= does not permit; permit it, or use a tokenizer in which it is not special"
+                ),
+                at,
+            );
+        }
         let place = if symbol.ends_word { " at the end of a word" } else { "" };
         Error::text(format!("{what}{place} is not in the vocabulary, and the tokenizer has no unknown token"), at)
     }

@@ -51,7 +51,7 @@ impl ChainState {
     ) -> Result<()> {
         let list = &mut self.lists[0];
         list.clear();
-        entries.for_each(|(id, kind)| chain.push_entry(vocab, id, kind, lossy, list));
+        entries.for_each(|(id, kind)| chain.push_entry(vocab, id, kind, list));
         self.read += list.open().len() + list.len();
         self.run(chain, false, lossy, out)
     }

@@ -26,9 +26,9 @@ mod words;
 
 use std::collections::VecDeque;
 
+use super::contents::put;
 use super::entries::unknown;
 use super::parts::Plan;
-use super::steps::ByteAlphabet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{Kind, Vocab};
 
@@ -246,9 +246,8 @@ impl Stream {
         let skip = self.skip_special;
         let mut kept = entries.filter(|&(_, kind)| !(skip && kind == Kind::Special));
         match (&mut self.plan, plan) {
-            (PlanState::Contents(space), Plan::Contents { reads_added }) => {
-                let alphabet = reads_added.as_ref().filter(|_| lossy);
-                kept.for_each(|(id, kind)| put(vocab, id, kind, alphabet, space, &mut self.bytes));
+            (PlanState::Contents(space), Plan::Contents { .. }) => {
+                kept.for_each(|(id, kind)| put(plan.content(vocab, id), kind, space, &mut self.bytes));
             }
             (PlanState::Sentence(state), Plan::Sentence(sentence)) => {
                 let bytes = &mut self.bytes;
@@ -327,19 +326,6 @@ fn without_prompt<'a>(mut text: &'a str, prompt: &mut VecDeque<char>) -> &'a str
         text = &text[found.len_utf8()..];
     }
     text
-}
-
-/// Appends the content of an entry. With `alphabet`, that of an added token is converted from the byte alphabet, if possible.
-fn put(vocab: &Vocab, id: u32, kind: Kind, alphabet: Option<&ByteAlphabet>, space: &mut bool, out: &mut Vec<u8>) {
-    if std::mem::replace(space, kind == Kind::EndsWord) {
-        out.push(b' ');
-    }
-    match alphabet {
-        Some(alphabet) if matches!(kind, Kind::Added | Kind::Special) => {
-            alphabet.read_or_copy(vocab.content(id), out);
-        }
-        _ => out.extend_from_slice(vocab.content(id)),
-    }
 }
 
 #[cfg(test)]

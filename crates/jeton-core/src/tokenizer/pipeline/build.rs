@@ -76,7 +76,7 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
             json!({"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}),
         ]),
         (_, Some(suffix)) => parts.push(json!({"type": "BPEDecoder", "suffix": suffix})),
-        _ if byte_level => parts.push(json!({"type": "ByteLevel"})),
+        _ if byte_level => {} // contents are bytes
         _ => parts.push(json!({"type": "Fuse"})),
     }
     Value::Array(parts)
