@@ -160,7 +160,7 @@ class Encoding(Sequence[Token]):
         most: int,
         template: Mapping[str, Any] | None,
     ) -> Encoding:
-        """Builds an encoding from the core's result, which is limited to about `most` tokens.
+        """Builds an encoding from the core's result, limited to about `most` tokens.
 
         The `text` of a limited encoding ends up to 4 bytes after the last token, which completes a split character.
 
