@@ -57,7 +57,7 @@ def chat_check(
     Every answer is proved by renderings of conversations, not by known spellings of models.
 
     Args:
-        tok: the tokenizer; None: what can be said without ids.
+        tok: the tokenizer; None: only checks that need no ids.
         template: as in `Tokenizer.chat`; required without a tokenizer.
         variables: variables of the template, as in `Tokenizer.chat`.
 

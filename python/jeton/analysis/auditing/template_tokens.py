@@ -74,7 +74,7 @@ def own_texts(template: Template) -> Iterator[tuple[str, list[str]]]:
 
 
 def bos(template: Template, facts: Facts) -> Result:
-    """A bos of the template beside that of `encode`."""
+    """A bos of the template in addition to that of `encode`."""
     tok = template.tok
     if tok is None:
         return translate("no tokenizer was given")

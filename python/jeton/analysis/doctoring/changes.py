@@ -98,7 +98,7 @@ class Changes:
         return Tokenizer(definition, self._vocabulary(keys, definition))
 
     def _is_another(self) -> bool:
-        """Tests whether most ids are other tokens; then no part of one makes sense in the other."""
+        """Tests whether most ids are other tokens; then no single difference makes sense on its own."""
         ours, theirs = (side.contents for side in self._sides)
         same = sum(theirs.get(id) == content for id, content in ours.items())
         return 2 * same < min(len(ours), len(theirs))
@@ -133,7 +133,7 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """The stages of SentencePiece and of Hugging Face's components, of which no part makes sense in the other."""
+        """The stages of SentencePiece and of Hugging Face's components, whose parts cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot say exactly")
         else:
@@ -191,7 +191,7 @@ class Changes:
             yield Change("model", words, ("model",))
             return
         for option in vars(a):
-            # a list of merges and ranks by id are spellings of one fact, which `_of_vocabulary` compares
+            # a list of merges and ranks by id express the same fact, which `_of_vocabulary` compares
             if option != "ranks" and getattr(a, option) != getattr(b, option):
                 yield Change(*wording.of_option(option, getattr(a, option), getattr(b, option)), ("option", option))
 

@@ -55,7 +55,7 @@ class Disagreement:
         reference, found: ids or decoded text of the reference and of these readers; a string for a refusal.
         reference_tokens, found_tokens: spellings of the ids.
         num_texts: number of texts with a difference.
-        causes: why. Those that are not proven are what differs in the definitions.
+        causes: the causes. Unproven ones are differences of the definitions.
     """
 
     readers: tuple[str, ...]

@@ -20,7 +20,7 @@ __all__ = ["FRAMED", "added_token_texts", "spells_added", "telling_texts"]
 # Texts that are also encoded with the tokens that a template adds.
 FRAMED = ("", "a", "Hello, world!")
 NUM_GENERATED = 300
-# Added tokens whose spelling the texts contain; the others of thousands behave as these.
+# Number of added tokens whose spelling the texts contain; of thousands, the others behave alike.
 MAX_ADDED = 48
 # The search of two definitions: texts searched, and those kept.
 NUM_SEARCHED = 4000
