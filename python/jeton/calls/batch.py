@@ -64,8 +64,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             ``offsets=True``.
         words: int64[n], the index of the pretoken of each id in its text; -1 for ids of the template. None for the
             result of `Tokenizer.encode_batch`; `Encoding.word_ids` is the public form.
-        loss_mask: uint8[n], 1 for an id that is trained. None where all are: of shards only.
-        position_ids: int32[n], which begin at 0 with each document of a row of packed shards. None elsewhere.
+        loss_mask: uint8[n], 1 for an id that is trained on. Only batches of shards have it; None: all ids are.
+        position_ids: int32[n], restarting at 0 with each document in a row of packed shards. None for other batches.
 
     Examples:
         >>> import jeton
@@ -281,7 +281,8 @@ class PaddedBatch(Mapping[str, Int64]):
             without ``overflow=True``.
         offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. None, and no key, without
             ``offsets=True``.
-        loss_mask, position_ids: int64[rows, length], as of `TokenBatch`; 0 for padding. None, and no key, without.
+        loss_mask, position_ids: int64[rows, length], as of `TokenBatch`; 0 for padding. None, and no key, if it has
+            none.
 
     Examples:
         >>> import jeton

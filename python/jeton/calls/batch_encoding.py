@@ -113,7 +113,7 @@ class BatchEncoder:
         return room
 
     def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
-        """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
+        """Encodes texts that are split into words. Each word is encoded alone, and offsets are relative to it."""
         items = self.items(is_pair=pairs is not None)
         room = self._room(items, truncation)
         encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
@@ -276,7 +276,7 @@ class BatchEncoder:
         if self.add_special_tokens:
             return items
         texts = [item for item in items if item.text is not None]
-        return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # as `encode`, which adds nothing to one text
+        return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # `encode` adds nothing to one text, either
 
     def _overflow_type(self, text: int) -> int:
         """Type id of a piece that overflows.
