@@ -159,7 +159,7 @@ class Chat:
                 of the text, for any template (`replies`); ``"auto"``: markers if the template has them.
 
         Returns:
-            A boolean for each id. Of a template whose blocks mark nothing, all are False.
+            A boolean for each id. All are False if the template's blocks mark nothing.
 
         Raises:
             ChatTemplateError: the template does not show what the model generates, or has no markers and
@@ -354,7 +354,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
-# Keyword of `apply_chat_template` -> what it is here.
+# Keyword of `apply_chat_template` -> its name here.
 _FOREIGN_KEYWORDS = {
     "chat_template": "template=",
     **dict.fromkeys(("return_tensors", "return_dict"), "tok.chat(messages).ids, a list"),

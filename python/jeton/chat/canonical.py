@@ -43,7 +43,7 @@ class CanonicalIds:
 
     Attributes:
         ids: the canonical ids.
-        boundaries: int64[m, 2], ascending: pairs of an old and a new position before which lies the same text. The
+        boundaries: int64[m, 2], ascending: pairs of an old and a new position that have the same text before them. The
             first is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new
             ids are different tokens of the same text, or one equal id each.
 
@@ -90,7 +90,7 @@ def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drif
     is_one = (sizes == 1).all(axis=1)
     is_equal = is_one.copy()
     is_equal[is_one] = compared.old[starts[is_one, 0]] == compared.new[starts[is_one, 1]]
-    row = int(is_equal.argmin())  # what equals before a difference may be of another text: unknown tokens
+    row = int(is_equal.argmin())  # equal ids before a difference may have different texts: unknown tokens
     start, end = compared.boundaries[row : row + 2].tolist()
     return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
 
@@ -287,7 +287,7 @@ def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[
 
 
 def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places at which exactly one id begins, and the positions of these ids. Of ids without text it is uncertain."""
+    """Places at which exactly one id begins, and the positions of these ids."""
     import numpy as np
 
     found, at, counts = np.unique(places, return_index=True, return_counts=True)
@@ -296,7 +296,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of sorted pairs, without those that are not above all before them in both columns; the last row is kept."""
+    """Rows of sorted pairs that exceed all rows before them in both columns; the last row is always kept."""
     import numpy as np
 
     if not len(rows):
@@ -334,7 +334,7 @@ class _Reading:
     Attributes:
         parts: parts of the text.
         runs: their origins; special tokens are those of a template.
-        moves: rows of the first of some ids, what is added to their starts in the decoded text, and the least result.
+        moves: shifts of starts in the decoded text: (first id, amount to add, minimum of the result).
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""`chat_count`: prompt tokens of a request to OpenAI's chat completions, as the API bills them, estimated.
+"""`chat_count`: estimate of the prompt tokens that OpenAI's API bills for a request to chat completions.
 
 OpenAI does not publish how requests become prompts. The rules here reproduce published figures of ``prompt_tokens``:
 
@@ -28,7 +28,7 @@ __all__ = ["ChatCount", "chat_count"]
 PER_MESSAGE, REPLY, NAME = 3, 3, 1
 FUNCTION_CALL, FUNCTION_RESULT = 3, -2
 TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
-FUNCTIONS, SHARED_SYSTEM = 9, -4  # a system message for the definitions, which an existing one holds for less
+FUNCTIONS, SHARED_SYSTEM = 9, -4  # a system message for the definitions; the discount for sharing an existing one
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
 MAX_DEPTH = 100  # of nested schemas
@@ -78,7 +78,7 @@ class ChatCount:
 
     @property
     def tokens(self) -> int:
-        """All of them: the estimate of ``usage.prompt_tokens``."""
+        """The sum of all: the estimate of ``usage.prompt_tokens``."""
         return sum(self.messages) + self.tools + self.tool_choice + self.reply
 
     def to_json(self) -> dict[str, Any]:

@@ -40,14 +40,14 @@ class ChatDifference:
     Attributes:
         kind: ``"same"``; ``"continues"``: one has all ids of the other; else what changed: ``"tool"``, ``"tools"``,
             ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"``: the template writes earlier
-            messages otherwise because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``,
-            ``"special token"``, or ``"unknown"``.
+            messages differently because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``, ``"special
+            token"``, or ``"unknown"``.
         cause: the cause in words.
         position: index of the first id that differs, and number of ids in common before it; None if all are the same.
         lengths: number of ids of A and of B.
         char: index of the first character that differs, in the rendered texts; None if the texts are the same.
         authors: who wrote the character there in A and in B, in words.
-        origins: the same as the renderings have it; None at the end of a text.
+        origins: the origin of that character in A and in B, from the renderings; None at the end of a text.
         excerpts: text of A and of B from there.
 
     Examples:
@@ -238,7 +238,7 @@ class _Comparison:
         )
 
     def _place(self) -> tuple[int, bool]:
-        """The character that differs; or that of the first id, and that its text is the same."""
+        """The first character that differs, and False; if only the ids differ, that of the first one, and True."""
         first = self.first or 0
         spans = [tuple(chat._char_spans()[first]) for chat in self.chats]
         char = self.char
@@ -342,7 +342,7 @@ class _Comparison:
             if names[0][index] != names[1][index]:
                 changed = [*one[:index], two[index], *one[index + 1 :]]
                 yield self.a.with_messages(changed), lambda index=index: self._changed(index, runs)  # type: ignore[misc]
-        # The rest at once: a change alone may be refused by the template.
+        # All remaining changes at once: the template may refuse a single one.
         yield self.a.with_messages(two), lambda: self._replaced(start, added, removed, runs)
 
     def _replaced(self, start: int, added: int, removed: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
@@ -393,7 +393,7 @@ class _Comparison:
         return kind, translate(words, number=abs(number), message=name)
 
     def _first_cause(self, start: int) -> int:
-        """The first added message that already makes the template write the history otherwise, by bisection."""
+        """The first added message that makes the template write the history differently, by bisection."""
         messages = self.b.request.messages
         low, high = start, len(messages) - 1
         while low < high:
@@ -406,7 +406,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Words for a message before `start`, the same in both, that the template writes otherwise; None if none."""
+        """Words for an equal message before `start` that the template writes differently; None without one."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

@@ -86,7 +86,7 @@ def encode(
     permitted = permission(special, tok.special_tokens)
     if permitted == "all":
         return tok.encode(text, special="all", add_special_tokens=False), None
-    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # it does not count, as anywhere
+    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # as elsewhere, not subject to permission
     fast = tok._core.encode_chat(text, pieces, unk)
     if fast is not None:
         return fast, None

@@ -88,7 +88,7 @@ def system(
         date: today's date: ``"2025-06-28"``.
         cutoff: date at which the training data ends.
         identity: who the model is; instructions are in the message of `developer`.
-        channels: that the model must name one of.
+        channels: the channels, one of which the model must name in each message.
         tools: namespaces of built-in tools: ``{"name": …, "description": …, "tools": […]}``, such as
             ``ToolNamespaceConfig.browser().model_dump()`` of `openai-harmony`.
 
@@ -111,7 +111,7 @@ def system(
 
 
 def developer(instructions: str | None = None, *, tools: Sequence[Mapping[str, Any]] = ()) -> HarmonyMessage:
-    """Returns the developer's message, which has what is a system prompt elsewhere.
+    """Returns the developer message, which holds what other formats call the system prompt.
 
     Args:
         instructions: the system prompt.
@@ -307,9 +307,9 @@ class HarmonyIds(NamedTuple):
 
     Attributes:
         ids: the ids.
-        mask: for each id, whether the model generates it: in a reply all after ``<|start|>assistant``, the end token
-            included. Of a reply that follows another one in the same turn, also ``<|start|>assistant``. The ``<|end|>``
-            of a past final message is not generated: it replaces ``<|return|>``.
+        mask: for each id, whether the model generates it: in a reply, all ids after ``<|start|>assistant``, the end
+            token included. A reply that follows another one in the same turn also includes ``<|start|>assistant``. The
+            ``<|end|>`` of a past final message is not generated: it replaces ``<|return|>``.
         spans: half-open range of indices of each message; None for dropped reasoning.
     """
 
@@ -403,7 +403,7 @@ class Harmony:
         ids: list[int] = []
         mask: list[bool] = []
         spans: list[tuple[int, int] | None] = []
-        is_open = False  # whether the model goes on after the last message
+        is_open = False  # whether the model continues after the last message
         for index, message in enumerate(checked):
             if index in dropped and message.channel == "analysis":
                 spans.append(None)
@@ -466,7 +466,7 @@ class Harmony:
         Args:
             ids: what the model generated, or a whole conversation. The last message may lack its end token.
             role: of the first message, whose header was begun by the prompt; None if ids begin with ``<|start|>``.
-            strict: if False, a header without a content is a message; its text is what the header leaves over.
+            strict: if False, a header without a content is a message, whose text is the rest of the header.
 
         Raises:
             FormatError: not harmony; names the id.
@@ -609,7 +609,7 @@ def _fields(header: str, role: str | None, error: Any, *, is_content: bool = Fal
         is_content: whether text after role and channel is a content, not a recipient and a type.
 
     Returns:
-        The fields, and the text that is none of them.
+        The fields, and the remaining text.
     """
     fields: dict[str, str] = {}
     before, mark, after = header.partition(_CHANNEL)

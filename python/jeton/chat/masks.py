@@ -25,13 +25,13 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that a template marks as generated, and that its renderings do not show so; or reverse.
+    """A range of characters that a template's marks show as generated and its renderings do not, or the reverse.
 
     Attributes:
         start, end: the range.
         text: its text.
         is_marked: whether ``{% generation %}`` has it.
-        reason: what the text is by the renderings.
+        reason: what the text is according to the renderings.
     """
 
     start: int

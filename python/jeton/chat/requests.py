@@ -145,7 +145,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
 
 
 def _call(call: Json) -> Json:
-    """A tool call with its arguments as an object; text that is no JSON object stays a text."""
+    """A tool call with its arguments as an object; text that is not a JSON object stays text."""
     function = call.get("function")
     if isinstance(function, Mapping) and isinstance(function.get("arguments"), str):
         return {**call, "function": {**function, "arguments": _object(function["arguments"])}}

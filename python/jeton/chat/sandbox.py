@@ -52,7 +52,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-_SMALL = 1 << 12  # results of at most so many characters are charged after the operation, without a bound before it
+_SMALL = 1 << 12  # results of at most this many characters are charged after the operation, without a bound before it
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _GIVEN: tuple[type, ...] = (
     Markup,
