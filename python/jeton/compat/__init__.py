@@ -19,7 +19,7 @@ from ..errors import ConfigError
 
 __all__ = ["PEERS", "replace", "replaced"]
 
-# Library -> its modules, and ours.
+# Library -> its modules and Jeton's.
 PEERS: dict[str, dict[str, str]] = {
     "tiktoken": {
         "tiktoken": "jeton.compat.tiktoken",

@@ -1,7 +1,7 @@
 """`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
 
 Options are those of Hugging Face in their own form: `truncation` and `padding` are the dictionaries of the properties
-of that name. Nothing is proven by default: what Jeton refuses, or is known to do otherwise, raises `Unproven`.
+of that name. Calls that Jeton refuses, or whose results are known to differ, raise `Unproven`.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -177,7 +177,7 @@ class Engine:
             truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None: no truncation.
             padding: ``length`` (None: of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
                 ``pad_to_multiple_of``; None: no padding.
-            overflow: whether removed ids are rows, too.
+            overflow: whether removed ids form further rows.
             offsets: whether rows have ``offset_mapping``.
             words: whether rows have `Rows.word_ids`; not together with `offsets`.
 

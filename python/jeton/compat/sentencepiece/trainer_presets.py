@@ -75,7 +75,7 @@ class WordModel(SentencePiece):
         """Implements `TrainingPreset.recipe`."""
         reserved = self._reserved(request.vocab_size)
         recipe = super().recipe(request)
-        # A symbol stays in its word, which is then no piece.
+        # A symbol stays in its word, which is then not a piece.
         symbols = sorted({content for _, _, content in reserved}, key=len, reverse=True)
         marks = tuple({"type": "Replace", "pattern": {"String": s}, "content": BOUNDARY} for s in symbols)
         words: Component = {

@@ -87,7 +87,7 @@ class AddedToken:
         self.__init__(state.get("content"), **{name: state[name] for name in _FLAGS if name in state})  # type: ignore[misc]
 
     def _of_trainer(self) -> AddedToken:
-        """This token as a special one, which it is from here on."""
+        """A copy of this token, after making it special in place."""
         self.special = True
         token = AddedToken.__new__(AddedToken)
         token.__setstate__(self.__getstate__())

@@ -314,7 +314,7 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original in a state, which no other code uses meanwhile."""
+        """Calls a function with a tokenizer of the original in a state, which no other code uses during the call."""
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
@@ -746,7 +746,7 @@ def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokeniz
 
 
 def _check_by_original(data: bytes, error: JetonError) -> None:
-    """Checks a file of which Jeton builds no tokenizer.
+    """Checks a file from which Jeton cannot build a tokenizer.
 
     Raises:
         Exception: as the original; or without it, that of Jeton.

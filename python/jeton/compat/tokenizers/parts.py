@@ -69,9 +69,9 @@ class Cell:
     def core_json(self) -> str:
         """The JSON of the list of components, which are not Sequences."""
         state, (known, written) = self.state, self._json
-        if known is not state:  # always, for a Sequence
+        if known is not state:  # always, for a Sequence: each access makes a new dict
             written = to_json(list(_components(state)))
-            self._json = state, written  # at once: another thread may replace the state meanwhile
+            self._json = state, written  # one assignment: another thread may replace the state
         return written
 
     @property
@@ -103,7 +103,7 @@ class Option:
         default: of the argument; `REQUIRED` if there is none.
         argument: its name in the constructor; empty if it has no such argument.
         key: its name in JSON.
-        load: value of parsed JSON → the same of our types.
+        load: value of parsed JSON → value in Jeton's types.
         get: value in JSON → value of the attribute.
         is_hidden: whether there is no such attribute.
     """

@@ -122,7 +122,7 @@ def pretty(text: str) -> str:
     """
     top = json.loads(text)
     model, large = top["model"], {}
-    for name in ("vocab", "merges"):  # json's encoder with indentation is in Python, which takes long for these
+    for name in ("vocab", "merges"):  # json's encoder with indentation is written in Python and too slow for these
         if model.get(name):
             large[name], model[name] = _entry_lines(model[name]), 0
     written = json.dumps(top, ensure_ascii=False, indent=2)

@@ -1,4 +1,4 @@
-"""Conversions of arguments, with the exceptions of Hugging Face's package, and its text of objects.
+"""Conversions of arguments, with the exceptions of Hugging Face's package, and its `repr` of objects.
 
 A converter takes an argument and returns the value that `tokenizer.json` has, or raises what the original raises.
 
@@ -143,7 +143,7 @@ def widened(value: float | None) -> float | None:
 
 
 def ignored(name: str, kind: str = "kwargs") -> None:
-    """Tells of an unknown option, as the original does.
+    """Reports an unknown option, as the original does.
 
     Args:
         name: of the option.
@@ -158,7 +158,7 @@ def optional(convert: Converter) -> Converter:
 
 
 def items(convert: Converter) -> Converter:
-    """Converter of a sequence that is no string."""
+    """Converter of a sequence other than a string."""
 
     def converted(value: Any) -> list[Any]:
         if isinstance(value, str):
