@@ -97,7 +97,7 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# A value that has not been read to its end is an error of JSON at its end, or one of these.
+# A value that is not complete yet gives a JSON error at its end, or one of these.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -125,7 +125,7 @@ class _JsonText:
         while True:
             try:
                 value, end = self._decode(self._held, self.at)
-                if end < len(self._held) or self._is_last:  # else a number may have more digits
+                if end < len(self._held) or self._is_last:  # at the end, a number may have more digits
                     self.at = end
                     return value
             except RecursionError as error:
@@ -210,7 +210,7 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
 
 
 def _csv_rows(stream: BinaryIO, delimiter: str) -> Any:
-    # The limit is one of the process: it is only raised, for programs that have set their own.
+    # The limit is global. It is only raised, because the program may have set its own.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     return csv.reader(_csv_lines(stream), delimiter=delimiter, strict=True)
 
@@ -425,7 +425,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 
 
 class _Forward:
-    """File object for `tarfile` over a stream that may be unable to seek. It goes forward only, but for one block.
+    """File object for `tarfile` over a stream that may be unable to seek. It only moves forward, except by one block.
 
     `tarfile` seeks by the sizes in an archive: a damaged one must neither make it read data twice nor reserve memory.
     """

@@ -69,7 +69,7 @@ class ReadStats:
     raw: BinaryIO | None = None  # the open file; its position is the progress within it
     lines: dict[str, int] = field(default_factory=dict)  # file -> lines that begin in the range read
     read_s: float = 0.0  # seconds spent reading ranges, without parsing
-    members: dict[str, Unread] = field(default_factory=dict)  # kind -> members of tars that are not read
+    members: dict[str, Unread] = field(default_factory=dict)  # kind of unread members of tars -> their number and names
 
     def add_member(self, suffix: str, name: str) -> None:
         """Counts a member of a tar that is not read."""
@@ -218,7 +218,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no file position
+                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no position in a file
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -228,8 +228,8 @@ class SourceReader:
     def read_range(self, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of the documents that begin in a range of a file.
 
-        Under the policy ``"skip"`` the places of skipped lines are relative to the range: `ReadStats.lines` has what
-        adds up to the lines of the file.
+        Under the policy ``"skip"`` the places of skipped lines are relative to the range. The numbers in
+        `ReadStats.lines` of the ranges before it convert them to lines of the file.
         """
         file, end = part.file, part.end
         if end is None:
