@@ -346,7 +346,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Returns the nodes to draw, breadth-first from the roots, and the children of those that are drawn with them."""
+    """Returns the nodes to draw, breadth-first from the roots, and those whose children are drawn, too."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)
