@@ -3,7 +3,8 @@
 The core reports merges. An entry that became stale merges nothing, so the queue is replayed here, from the initial
 symbols and the vocabulary, and the replay must give the core's merges. Plain version: `reference/step18_sentencepiece`.
 
-Left out: pretokens of more than `limits.MAX_AGENDA_SYMBOLS` symbols; their merges have ranks as those of other models.
+Left out: pretokens of more than `limits.MAX_AGENDA_SYMBOLS` symbols; their merges are shown with ranks, as for other
+models.
 Source: google/sentencepiece src/bpe_model.cc (algorithm).
 """
 
@@ -27,7 +28,7 @@ class AgendaEntry(NamedTuple):
         score: score of the piece.
         position: start of the left symbol, in bytes from the beginning of the pretoken.
         id: id of the piece that the pair forms.
-        is_stale: whether one of the symbols had merged with another one before, so that the entry was dropped.
+        is_stale: whether one of the symbols had merged with another before, so that the entry was dropped.
     """
 
     score: float

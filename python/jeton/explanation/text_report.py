@@ -181,7 +181,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
 
 
 def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
-    """Describes the longer prefixes of the rest, none of which is an entry; names the first three, after `prefix`."""
+    """Describes the longer prefixes that were tried and are not entries; names the first three, after `prefix`."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
