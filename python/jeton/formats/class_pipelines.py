@@ -81,7 +81,7 @@ _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", 
 
 
 def is_asked(config: Mapping[str, Any]) -> bool:
-    """Tests whether a folder asks for what SentencePiece's pipeline lacks and version 4 has.
+    """Tests whether a folder asks for a feature that version 4 has and SentencePiece's pipeline lacks.
 
     That is ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, or CodeLlama's tokens.
 
@@ -214,7 +214,7 @@ def _renamed(
 ) -> _core.Vocabulary:
     """Returns the pieces with the names and the tokens that the class writes into the model's vocabulary."""
     names: dict[int, str] = {}
-    if name in _CLASSES and version == 5:  # version 4 adds tokens of other names behind
+    if name in _CLASSES and version == 5:  # version 4 appends tokens with other names instead
         layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}
@@ -378,8 +378,8 @@ def _in_order(
 ) -> Iterable[AddedToken]:
     """Yields the added tokens in the order in which they get ids. A later one of the same spelling has its flags.
 
-    Version 4 begins with those of the model, which tokenizers 0.22 goes on matching in the raw text if an object of the
-    configuration with other flags follows. Version 5 ends with them.
+    Version 4 begins with those of the model. tokenizers 0.22 keeps matching them in the raw text even if the
+    configuration gives an object with other flags. Version 5 ends with them.
     """
     named = {token.content for token in (*roles.values(), *extra)}
     listed = [token for _, token in sorted(added_tokens(config).items())]
@@ -445,7 +445,7 @@ def _template(
         adds_bos = version == 4 or name == "CodeLlamaTokenizer"
         return enclosed(config, id_of("bos"), id_of("eos"), (adds_bos, False))
     if version == 4 and name in ("T5Tokenizer", "XLMRobertaTokenizer", "CamembertTokenizer"):
-        bos, eos = find("<s>"), find("</s>")  # whatever the roles are
+        bos, eos = find("<s>"), find("</s>")  # independent of the roles
     else:
         bos, eos = id_of("bos"), id_of("eos")
     language = None

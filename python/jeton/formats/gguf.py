@@ -51,7 +51,7 @@ ROLE_KEYS = {
     "bos": "bos_token_id",
     "eos": "eos_token_id",
     "unk": "unknown_token_id",
-    "sep": "seperator_token_id",  # so spelled by the format
+    "sep": "seperator_token_id",  # spelled this way in the format
     "pad": "padding_token_id",
     "cls": "cls_token_id",
     "mask": "mask_token_id",
@@ -65,7 +65,7 @@ _DEFAULT_IDS = {
 }
 
 # Spellings of control tokens, whatever their type is in the file: those that end a text, and for each role of filling
-# in the middle those of which one is its token, unless the file has one of the role's keys.
+# in the middle the candidates for its token, unless the file has one of the role's keys.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
     *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),
@@ -258,7 +258,7 @@ class Metadata:
         return template_of([*first, "A", *last], pair) if first or last else None
 
     def id(self, role: str) -> int:
-        """The id of a role whose token is added to texts."""
+        """The id of the role's token, which is added to texts."""
         if role not in self.special_ids:
             raise FormatError(f"there is no {role} token, which is added to texts", place=KEYS + ROLE_KEYS[role])
         return self.special_ids[role]
@@ -313,7 +313,7 @@ def _vocabulary_with_merges(
     """
     import json
 
-    merges = list(dict.fromkeys(metadata.strings("merges")))  # of equal merges the first counts
+    merges = list(dict.fromkeys(metadata.strings("merges")))  # the first of equal merges counts
     model = {"type": "BPE", "vocab": metadata.ids, "merges": merges}
     spelled = json.dumps({"model": model}, ensure_ascii=False).encode()
     try:
@@ -440,11 +440,11 @@ def _read_word_pieces(metadata: Metadata) -> Tokenizer:
 
 
 def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
-    """Returns BERT's normalizer, and around it what llama.cpp does otherwise.
+    """Returns BERT's normalizer, surrounded by components for what llama.cpp does differently.
 
     A vertical tab, a form feed and U+0085 are spaces, not removed. All marks are accents, not only those of the
-    category Mn in an older version of Unicode. Of the decomposition of a character only the beginning is kept: of a
-    Korean syllable, its consonant.
+    category Mn in an older version of Unicode. Only the first character of a decomposition is kept: the first consonant
+    of a Korean syllable.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)

@@ -41,7 +41,7 @@ _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: 
 
 @record(frozen=True)
 class Header:
-    """What precedes the tensors' data.
+    """Everything before the tensors' data.
 
     Attributes:
         version: version of the format.
@@ -197,7 +197,7 @@ class _Reader:
         if end > MAX_BYTES:
             raise self._error(f"metadata of more than {MAX_BYTES} bytes")
         self._data += self._file.read(max(end - len(self._data), len(self._data), _CHUNK))
-        if end > len(self._data):  # it was truncated meanwhile
+        if end > len(self._data):  # the file was truncated while it was read
             raise self._error("the file ends in the middle of a value")
         return len(self._data)
 

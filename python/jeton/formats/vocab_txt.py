@@ -48,7 +48,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
         data: content of the file.
         source: name of the file, for messages.
         config: content of `tokenizer_config.json`; empty or None: there is none.
-        is_folder: whether the file is read as that of a folder, where transformers' default decides on lowercasing.
+        is_folder: whether the file is read as part of a folder; transformers' default then decides on lowercasing.
 
     Raises:
         FormatError: a repeated entry, a blank line, or no unknown token; the error has the line.

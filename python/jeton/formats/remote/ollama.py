@@ -75,7 +75,7 @@ def ollama_models() -> dict[str, Path]:
 
 
 def _folders() -> list[Path]:
-    """Returns the folders to look in: the user's choice, else that of the user and that of Linux's service."""
+    """Returns the folders to search: the one in OLLAMA_MODELS, else the user's and that of Linux's service."""
     if own := os.environ.get("OLLAMA_MODELS"):
         return [Path(os.path.expanduser(own))]
     folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, no error for users without one
