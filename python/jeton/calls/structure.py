@@ -147,8 +147,7 @@ def _continues(text: str, begin: int, first: int) -> bool:
 
 
 class _Closers:
-    """Ends of strings and comments. A missing end is searched once; a string or comment without an end hides
-    nothing."""
+    """Ends of strings and comments. A missing end is searched once; text without an end hides nothing."""
 
     def __init__(self, text: str) -> None:
         self._text = text

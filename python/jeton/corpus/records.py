@@ -136,7 +136,7 @@ class _JsonText:
                     raise self.error(error.msg, error.pos) from None
             unread = len(self._held) - self.at
             check_size(unread, f"{self._name}: character {self._before + self.at}", LONGEST_LINE)
-            self._read(max(READ_BYTES, unread))  # twice as much: decoding a long value again takes linear time
+            self._read(max(READ_BYTES, unread))  # doubled: repeated decoding takes linear time
 
     def error(self, words: str, at: int | None = None) -> FormatError:
         """The error of text that is not valid here."""
