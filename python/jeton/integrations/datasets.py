@@ -1,7 +1,7 @@
 """`map_dataset`: ids of a Hugging Face dataset, encoded in Arrow batches and cached by `datasets`.
 
 The fingerprint of the result is a function of the dataset's, the tokenizer's and the options, so the same call is
-answered from the cache, in another process, too. `datasets` itself would hash the pickled function.
+answered from the cache, even in another process. `datasets` itself would hash the pickled function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["map_dataset"]
 
 BATCH_ROWS = 1000
 LOSS_MASK = "loss_mask"
-VERSION = 1  # of the fingerprint: changes with the meaning of an option
+VERSION = 1  # version of the fingerprint: changes with the meaning of an option
 
 
 def map_dataset(

@@ -27,7 +27,7 @@ __all__ = ["JetonRenderer"]
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]] | None
-_NEUTRAL = [{"role": "user", "content": "Hello"}]  # the prompt of a reply whose prompt is not known
+_NEUTRAL = [{"role": "user", "content": "Hello"}]  # stands in for an unknown prompt
 
 
 class JetonRenderer:
@@ -44,7 +44,7 @@ class JetonRenderer:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # not known of any template without a conversation
+    is_prefix_stable = False  # unknown without a conversation
 
     def __init__(
         self,

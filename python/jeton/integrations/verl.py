@@ -50,7 +50,7 @@ def continuous_token_builder(
     base = import_optional("verl.utils.tokenizer.continuous_token", "continuous_token_builder")
 
     class TemplateTokenBuilder(base.ContinuousTokenBuilder):  # type: ignore[misc,name-defined]
-        """Builds prompts by `Conversation`: the template's text before new messages is proved to be unchanged."""
+        """Builds prompts by `Conversation`, which proves that text before new messages stays unchanged."""
 
         def __init__(self) -> None:
             super().__init__(tok, chat_template_kwargs=dict(variables or {}), allowed_append_roles=allowed_append_roles)

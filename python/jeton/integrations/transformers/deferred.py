@@ -1,7 +1,7 @@
 """`DeferredBackend`: placeholder of a `tokenizers.Tokenizer`, which makes the real one on demand.
 
-transformers' own constructor and the calls that run on Jeton need little of it: padding, truncation, added tokens, and
-a few facts. Everything else makes the real tokenizer, which takes over with the same settings.
+transformers' own constructor and the calls that run on Jeton need only padding, truncation, added tokens and a few
+facts. Any other access makes the real tokenizer, which takes over with the same settings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["DeferredBackend"]
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-# transformers 5 gives a template to a tokenizer without one, which takes the real tokenizer. Only the first bytes are
-# searched, because the stages precede the model. A match elsewhere, or none, costs time only.
+# transformers 5 adds a template to a tokenizer without one, for which it needs the real tokenizer. Only the first bytes
+# are searched, because the stages precede the model. A wrong result only costs time.
 HEAD = 1 << 16
 _NO_TEMPLATE = re.compile(rb'"post_processor"\s*:\s*null')
 OWN = frozenset({"engine", "truncation", "padding", "encode_special_tokens", "_real", "_lock", "_empty"})
@@ -49,8 +49,8 @@ class DeferredBackend:
     def of_file(cls, path: str) -> DeferredBackend | None:
         """Reads a `tokenizer.json`; None if Hugging Face's library should read it.
 
-        That is: Jeton does not support it, it sets padding or truncation, or transformers' constructor would make the
-        real tokenizer anyway. The engine is then made for the first call.
+        That is the case if Jeton does not support it, if it sets padding or truncation, or if transformers' constructor
+        would make the real tokenizer anyway. The engine is then made for the first call.
         """
         try:
             with Path(path).open("rb") as file:
@@ -88,7 +88,7 @@ class DeferredBackend:
                     made.enable_truncation(**self.truncation)
                 if self.padding is not None:
                     made.enable_padding(**self.padding)
-                if self._real is None:  # else a signal handler has made it meanwhile
+                if self._real is None:  # otherwise a signal handler has made it
                     self._real = made
             return self._real
 
