@@ -57,7 +57,7 @@ class RequestGuard:
     def __init__(self, app: App, port: int, max_body_bytes: int = MAX_BODY_BYTES) -> None:
         self._app = app
         self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
-        if port == 80:  # browsers omit the default port
+        if port == 80:  # browsers omit the default port in `Host`
             self._hosts |= {b"127.0.0.1", b"localhost"}
         self._origins = {b"http://" + host for host in self._hosts}
         self._max_body_bytes = max_body_bytes
