@@ -101,7 +101,7 @@ class Limits:
     def batch_bytes(self) -> int:
         """Size of a batch of documents, in bytes."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three batches are in memory
 
     @property
     def memory_options(self) -> MemoryOptions:
@@ -113,7 +113,7 @@ class Limits:
         return make_memory(*self.memory_options)
 
     def of_part(self, name: str) -> Limits:
-        """Limits for counting a part of the corpus, or the corpus again: with a separate checkpoint."""
+        """Limits for counting a part of the corpus, or the corpus again, with a separate checkpoint."""
         return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
 
 

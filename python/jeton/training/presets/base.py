@@ -47,7 +47,7 @@ class LearningContext:
         limits: memory, threads, and the folder of the checkpoint.
         options: preset and arguments, as saved with the checkpoint.
         progress: called with the number of learned merges.
-        recount: counts the corpus with `Recipe.second_stages`; None without.
+        recount: counts the corpus with `Recipe.second_stages`; None if there are none.
     """
 
     counts: Counts
@@ -60,7 +60,7 @@ class LearningContext:
         """The core's run settings.
 
         Args:
-            options: what to save with the checkpoint instead of `options`: all that determines the merges, except the
+            options: saved with the checkpoint instead of `self.options`: all that determines the merges, except the
                 vocabulary size.
 
         Raises:

@@ -113,7 +113,7 @@ class SentencePieceUnigram(SentencePiece):
         most = 0
 
         def progress(left: int) -> None:
-            """Reports the share of the superfluous pieces that has been pruned."""
+            """Reports the share of the excess pieces that has been pruned."""
             nonlocal most
             most = max(most, left)
             above = most - vocab_size
