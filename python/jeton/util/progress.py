@@ -4,8 +4,7 @@
 ``progress``, ``report`` is callable: it draws a bar on standard error, calls the caller's function, or does nothing.
 Bars throttle themselves, so a loop may report at any rate.
 
-Left out: the points in time to report, which each operation chooses; a bar for notebooks (tqdm's text bar is readable
-there, too).
+Left out: when to report, which each operation decides; a bar for notebooks (tqdm's text bar is readable there, too).
 """
 
 from __future__ import annotations
