@@ -74,14 +74,14 @@ def effect(
 ) -> dict[str, Any]:
     """Effect of new entries on a corpus.
 
-    New merges come after all old ones: each new token replaces two or more old ones, and the others are the same tokens
-    at the same places. So the share of old tokens that are replaced follows from numbers of tokens.
+    New merges come after all old ones, so each new token replaces two or more old ones, and all other tokens stay in
+    place. The share of replaced tokens therefore follows from the numbers of tokens.
 
     Args:
         before, after: the tokenizers.
         corpus: documents.
         first_new: the first id of a new entry.
-        in_place: the new entries are merges. False: tokens are compared by place.
+        in_place: the new entries are merges. False: tokens are compared by position.
     """
     num_bytes = old = new = kept = documents = 0
     for batch in open_corpus(corpus).batches(BATCH_BYTES):

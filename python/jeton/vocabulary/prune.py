@@ -1,4 +1,4 @@
-"""Pruning: fewer entries, closed under the merges that text reaches them by."""
+"""Pruning: fewer entries, closed under the merges by which text reaches them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def prune(
         ConfigError: no criterion, unknown tokens, or a size below what must stay; a token of `remove` that others need
             or that is referred to.
         UnsupportedFeatureError: WordLevel, word and character models; SentencePiece's BPE with a piece of characters
-            that are no pieces.
+            that are not pieces.
 
     Examples:
         >>> import jeton

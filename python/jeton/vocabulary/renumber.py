@@ -32,7 +32,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
         map: old id -> new id, for each id that changes; or an array of new ids by old id. No two may be equal.
 
     Raises:
-        ConfigError: an id that the tokenizer does not have, a new id given twice, or one that is no id.
+        ConfigError: an id that the tokenizer does not have, a new id given twice, or a value that is not an id.
 
     Examples:
         >>> import jeton
