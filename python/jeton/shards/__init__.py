@@ -17,7 +17,7 @@ loader      shuffled batches of rows for training, by `order`; `blend`: of sever
 metadata    fields of the records of documents, beside the shards
 hashing     parts of the documents by a hash of their bytes
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
-making      all of it, once more with further inputs, or after damage; splitting: in parts by a hash of the documents;
+making      all steps in one call, also to add inputs or to repair; splitting: in parts by a hash of the documents;
             mixing: a folder for each source of a mix_file, and amounts (mix, mix_exports); scripts: jobs of arrays
 ```
 

@@ -32,7 +32,7 @@ from .plan import Plan
 __all__ = ["METADATA", "Metadata", "line_ends", "metadata", "metadata_of", "shard_writer"]
 
 METADATA = ".metadata.jsonl"
-MOST_OPEN = 16  # shards, each with 8 bytes of memory for a line
+MOST_OPEN = 16  # shards that stay open, each with 8 bytes of memory per line
 BLOCK = 1 << 24  # bytes that are searched for line ends at a time
 
 

@@ -1,4 +1,4 @@
-"""`MixFile`: the sources of a mix, and how much of each: ``mix.toml``, or a mapping with the same entries.
+"""`MixFile`: the sources of a mix and their amounts: ``mix.toml``, or a mapping with the same entries.
 
 ```toml
 tokens = "20B"              # of the mix, for weights
@@ -54,7 +54,7 @@ class SourceSettings:
     Attributes:
         amount: one of `AMOUNTS`.
         value: its number.
-        max_epochs: upper limit of what a weight, ids or samples may take; None: that of `amount` ``"epochs"``.
+        max_epochs: upper limit of the epochs that a weight, ids or samples may take; None for an `amount` of epochs.
         corpus: files, with options of reading; None in ``mix.json``.
     """
 
@@ -98,7 +98,7 @@ class MixFile:
         """
         if isinstance(mix, Mapping):
             return cls._parsed(mix, "mix", Path())
-        import tomllib  # here, as few need it
+        import tomllib  # imported here because few calls need it
 
         path = Path(mix)
         try:

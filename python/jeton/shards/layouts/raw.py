@@ -38,7 +38,7 @@ MAX_UINT16_VOCAB = 1 << 16
 
 
 class _Raw(Layout):
-    """Base of the four."""
+    """Base class of the four formats."""
 
     dtypes = ("uint16", "uint32")
     ends_suffix, mask_suffix = ".documents", ".mask"
