@@ -3,9 +3,9 @@
 Without a file it prints the exercise, without a lesson the list of exercises. The exit status is 0 if the functions
 that the file defines pass all cases, 1 if one does not or there is none, and 2 if the command is wrong.
 
-The file runs in a process of its own, which writes what happens into a file, a line for each case. This process reads
-it, and ends the other one if a case takes too long. So an endless loop, an exception and the end of the interpreter
-all give a message.
+The file runs in a separate process, which writes the result of each case as a line of a report file. This process reads
+the report, and ends the other one if a case takes too long. So an endless loop, an exception and an exit of the
+interpreter all give a message.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def say(message: str, **values: Any) -> str:
 
 
 class Command(NamedTuple):
-    """What a command line asks for."""
+    """The parsed command line."""
 
     step: str | None = None
     file: Path | None = None
@@ -203,7 +203,7 @@ def parse_seconds(text: str) -> float:
 
 
 def wrong(message: str, **values: Any) -> NoReturn:
-    """Prints what is wrong with the arguments, and ends with status 2."""
+    """Print an error of the arguments, and exit with status 2."""
     print(say(message, **values), file=sys.stderr)
     raise SystemExit(2)
 
@@ -353,7 +353,7 @@ def run_cases(step: str, file: str, path: str, name: str) -> None:
 
         try:
             module = load(Path(file))
-        except BaseException as error:  # also SystemExit: the file must be importable
+        except BaseException as error:  # even SystemExit: the file must be importable
             write(**told(error, file))
             return
         if not name:
@@ -469,7 +469,7 @@ def shorten(text: str) -> str:
 
 
 def told(error: BaseException, file: str) -> dict[str, Any]:
-    """An exception, and the last line of the reader's file that had a part in it."""
+    """An exception, and the last line of the reader's file in its traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError) and error.filename == file:
         lines.append(error.lineno)

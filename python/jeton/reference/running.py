@@ -1,4 +1,4 @@
-"""How a lesson runs: as a file or as a module, and with Jeton beside it or without.
+"""Ways to run a lesson: as a file or as a module, with Jeton installed or without.
 
 All of these print the examples of a lesson, the first two also from a checkout that has not been built:
 
