@@ -376,7 +376,7 @@ def _in_order(
     own: list[AddedToken],
     extra: list[AddedToken],
 ) -> Iterable[AddedToken]:
-    """Yields the added tokens in the order in which they get ids. A later one of the same spelling has its flags.
+    """Yields the added tokens in the order in which they get ids. A later one of equal spelling sets the flags.
 
     Version 4 begins with those of the model. tokenizers 0.22 keeps matching them in the raw text even if the
     configuration gives an object with other flags. Version 5 ends with them.

@@ -78,7 +78,7 @@ def _folders() -> list[Path]:
     """Returns the folders to search: the one in OLLAMA_MODELS, else the user's and that of Linux's service."""
     if own := os.environ.get("OLLAMA_MODELS"):
         return [Path(os.path.expanduser(own))]
-    folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, no error for users without one
+    folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, never fails
     if sys.platform == "linux":
         folders.append(Path("/usr/share/ollama/.ollama/models"))
     return folders
