@@ -1577,7 +1577,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             definition: other options; without a vocabulary, only options that change no id. None: unchanged.
-            vocabulary: other entries, for which a new core is built; None: the core and what was computed from it are
+            vocabulary: other entries, for which a new core is built; None: the core and all data computed from it are
                 shared.
             defaults: other defaults of `with_options`; None: unchanged.
         """

@@ -46,7 +46,7 @@ class MeasureRun:
         toks: name -> tokenizer.
         limits: number of threads, and memory that bounds the size of a batch.
         words: whether to count words.
-        repeat: number of encodings of each batch, of which the shortest counts; 0: no time.
+        repeat: number of encodings of each batch; the shortest time counts. 0: no time.
         max_bytes: bytes of each source to measure; None: all.
     """
 

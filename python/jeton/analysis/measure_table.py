@@ -43,7 +43,7 @@ class Measure:
         unknown: tokens that are the unknown token.
         words: words of scripts with spaces; this and the next four are None if words were not counted.
         word_tokens: sum over these words of the tokens that each overlaps.
-        whole_words: words inside of which no token ends.
+        whole_words: words that no token boundary divides.
         unspaced_chars: characters of scripts without spaces.
         unspaced_tokens: sum over uninterrupted runs of such characters of the tokens that each overlaps.
         seconds: time of encoding; None if it was not measured. Equality ignores it.

@@ -281,7 +281,7 @@ class PaddedBatch(Mapping[str, Int64]):
             without ``overflow=True``.
         offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. None, and no key, without
             ``offsets=True``.
-        loss_mask, position_ids: int64[rows, length], as of `TokenBatch`; 0 for padding. None, and no key, if it has
+        loss_mask, position_ids: int64[rows, length], as in `TokenBatch`; 0 for padding. None, and no key, if it has
             none.
 
     Examples:

@@ -201,7 +201,7 @@ class Chat:
 
     @property
     def has_markers(self) -> bool:
-        """Whether the template marks what the model generates, by ``{% generation %}``."""
+        """Whether the template marks the text that the model generates, by ``{% generation %}``."""
         return has_generation(self._rendered.source)
 
     def _check_markers(self) -> None:
@@ -212,7 +212,7 @@ class Chat:
 
     @cached_property
     def replies(self) -> list[ReplySpans]:
-        """What the model generates in each assistant message, derived from the origin of the text.
+        """The text that the model generates in each assistant message, derived from the origin of the text.
 
         The template's markers are not read. Deriving renders parts of the conversation again, a few times for each kind
         of turn.

@@ -346,7 +346,7 @@ class Conversation:
         """Parses the ids that the model sampled for the open turn, or for the last one; appends nothing.
 
         The template's form of reasoning and tool calls is derived from its renderings. The reply's message, rendered
-        again, gives the text of the ids; what cannot be proved so stays text. See `jeton.chat.Reply`.
+        again, gives the text of the ids; parts that cannot be proved in this way stay text. See `jeton.chat.Reply`.
 
         Args:
             ids: the sampled ids, with or without the stop token.

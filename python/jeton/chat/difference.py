@@ -1,6 +1,6 @@
 """`chat_diff`: the first id in which two chats differ, who wrote the text there, and the cause.
 
-A cache of prompts keeps what precedes the first id that differs. The author of the text there is known from the
+A cache of prompts can reuse the ids before the first one that differs. The author of the text there is known from the
 rendering (`provenance`). The cause is a change of the request. It is found by substitution: the first request is
 rendered again with a single change of the second one, and the change whose rendering differs at the same character is
 the cause. No spelling of a template is known here.
@@ -288,7 +288,7 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """A with a single change of B, and the words for it; the likeliest first."""
+        """Yields A with a single change of B, and the words for the change; the likeliest first."""
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(

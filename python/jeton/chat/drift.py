@@ -88,8 +88,8 @@ class Drift:
         position: index of the first id that differs.
         cause: ``"merge"``: the encoder joins text across a boundary of the ids.
             ``"split"``: it divides the text of one id.
-            ``"unreachable"``: it does so, too, where the text of the id is alone, after a letter, or after a space, or
-            gives another id for this text. (`jeton.audit` proves whether any text gives an id.)
+            ``"unreachable"``: it also does not give the id for its text alone, after a letter, or after a space.
+            (`jeton.audit` proves whether any text gives an id.)
             ``"prefix_space"``: it puts a space before a text, which these ids lack.
             ``"normalization"``: it changes the text. ``"dropped"``: it drops a part of the text.
             ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that

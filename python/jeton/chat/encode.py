@@ -53,7 +53,7 @@ class ChatTokenizer(HasAddedTokens, Protocol):
 
 
 class MaskedChat(NamedTuple):
-    """A chat of which some special tokens are plain text.
+    """A chat in which some special tokens are plain text.
 
     Attributes:
         masked: the text with a mask for each character that is not the template's.
@@ -244,7 +244,7 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
 
 
 def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
-    """Encodes text without special tokens: all of a text if `at` is 0, else what follows a special token."""
+    """Encodes text without special tokens: a whole text if `at` is 0, else text after a special token."""
     tok, first, permitted = _context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 

@@ -7,8 +7,8 @@ A message has an author, and for the assistant a *channel*: ``analysis`` (reason
 functions) or ``final`` (the answer). Ids are equal to those of `openai-harmony` 0.0.8: each field is encoded by itself,
 and only the renderer writes special tokens, so a message cannot.
 
-Messages are dicts, as of ``Message.to_dict()`` there. Those of a chat completion (``reasoning_content``,
-``tool_calls``) are rendered by `Tokenizer.chat` with the model's template instead.
+Messages are dicts, in the form of that library's ``Message.to_dict()``. Those of a chat completion
+(``reasoning_content``, ``tool_calls``) are rendered by `Tokenizer.chat` with the model's template instead.
 
 Left out: the texts of the built-in tools `browser` and `python` (their namespaces are passed as `tools` of `system`),
 and the tokens ``<|refusal|>`` and ``<|untrusted|>``, which the published vocabulary lacks.
@@ -379,7 +379,7 @@ class Harmony:
             messages: `HarmonyMessage` dicts.
             next_role: of the message to generate, whose header is begun: ``"assistant"`` for a prompt.
             training: a final message at the end gets ``<|return|>``, as the model generates it, instead of ``<|end|>``.
-            keep_analysis: keep reasoning also where the last reply is final. By default, messages of the channel
+            keep_analysis: keep reasoning even if the last reply is final. By default, messages of the channel
                 ``analysis`` before the first final one are then dropped.
 
         Raises:
@@ -464,7 +464,7 @@ class Harmony:
         """Parses ids into messages.
 
         Args:
-            ids: what the model generated, or a whole conversation. The last message may lack its end token.
+            ids: the generated ids, or a whole conversation. The last message may lack its end token.
             role: of the first message, whose header was begun by the prompt; None if ids begin with ``<|start|>``.
             strict: if False, a header without a content is a message, whose text is the rest of the header.
 
@@ -478,7 +478,7 @@ class Harmony:
         return parser.finish()
 
     def parser(self, *, role: Role | None = "assistant", strict: bool = True) -> HarmonyParser:
-        """Returns a parser of ids that arrive one by one; arguments as of `parse`."""
+        """Returns a parser of ids that arrive one by one; arguments as for `parse`."""
         if role is not None:
             choice(role, "role", _ROLES)
         return HarmonyParser(self._tok, self._id, role, flag(strict, "strict"))

@@ -69,7 +69,7 @@ def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.
     """Marks the tokens that begin and end in a range.
 
     A token that begins before the text that the model generates is not the model's. One that ends after it is not,
-    either: the model's text would have been encoded without what follows. An empty span counts as one character.
+    either: the model's text would have been encoded without the text after it. An empty span counts as one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.
@@ -89,7 +89,7 @@ def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.
 def differences(
     chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun], found: Sequence[ReplySpans]
 ) -> list[MaskDifference]:
-    """Compares the text that a template marks as generated with what its renderings show.
+    """Compares the text that a template marks as generated with the replies that its renderings show.
 
     Args:
         chat, text, pieces: as for `find_replies`.

@@ -5,8 +5,8 @@
 
 `grammar` derives from renderings how a template writes replies, and `readings` searches a reply for the ways to read
 it. Each is rendered again as the next message. The first whose rendering equals the generation prompt and the reply is
-the result. Differences that lose nothing, such as spaces in JSON, are permitted and reported. What no reading proves
-stays text.
+the result. Differences that lose nothing, such as spaces in JSON, are permitted and reported. Text that no reading
+proves stays text.
 
 Cost: the grammar takes about a hundred renderings of a short conversation and is cached. Each proof is one rendering of
 the whole conversation; nearly always one is enough.

@@ -139,7 +139,7 @@ def traced(text: str, pieces: Iterable[RenderedRun]) -> _Text:
 
 
 def find_replies(chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun]) -> list[ReplySpans]:
-    """Derives what the model generates in each assistant message.
+    """Derives the text that the model generates in each assistant message.
 
     Args:
         chat: arguments of the rendering.
@@ -158,7 +158,7 @@ class _Closing(NamedTuple):
     """The template's text after a message, in renderings that end with it.
 
     Attributes:
-        text: what the renderings with and without generation prompt share.
+        text: the text that the renderings with and without generation prompt share.
         tokens: the special tokens of it, without those that occur inside of a turn.
         inner: the special tokens that occur inside of a turn.
         is_plain: whether it only ends a turn, because it follows a content, not a tool call.
@@ -397,7 +397,7 @@ class _Derivation:
         return next((length for length in range(most, 0, -1) if tail.endswith(text[:length])), 0)
 
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
-        """End of the header in the text before a reply, as far as it equals what a prompt adds to a user's message."""
+        """End of the header in the text before a reply, as far as it equals the prompt after a user's message."""
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
         at = between.rfind(needed, after) if needed.strip() else -1
@@ -560,7 +560,7 @@ class _Derivation:
             messages: the messages.
             message: index of the last one.
             mark: index of the mark in the first rendering.
-            both: renderings with and without generation prompt, of which the first one is no error.
+            both: renderings with and without generation prompt; the first one is not an error.
         """
         plain = both[0]
         behind = sum(one.message == message for one in plain.marks[mark + 1 :])
@@ -663,7 +663,7 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Length of the template's text that ends reasoning: what it writes before any content, too."""
+        """Length of the template's text that ends reasoning, which it also writes before any content."""
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):

@@ -5,8 +5,8 @@
     messages           {"system": …, "messages": […], "tools": […]}          Anthropic
 
 A template takes messages with a text as content, ``reasoning_content``, ``tool_calls`` with arguments as an object, and
-one message with the role ``tool`` for each result. What has no such form (images, server tools, earlier messages that
-only the provider has) is an error that names its place.
+one message with the role ``tool`` for each result. Content without such a form (images, server tools, earlier messages
+that only the provider has) is an error that names its place.
 
 Left out: options of sampling, which do not change the prompt, and marks for caches.
 """

@@ -266,7 +266,7 @@ class CompiledTemplate(NamedTuple):
 
 
 def has_generation(source: str) -> bool:
-    """Tests whether a template marks what the model generates.
+    """Tests whether a template marks the text that the model generates.
 
     Raises:
         ChatTemplateError: not a valid Jinja template; names the line.

@@ -1,7 +1,7 @@
 """Drop-in replacements for other libraries.
 
     import jeton.compat.tiktoken as tiktoken                    one import
-    jeton.compat.replace("tiktoken")                            all imports of this process, from here on
+    jeton.compat.replace("tiktoken")                            all later imports of this process
     python -m jeton.compat.run tiktoken script.py               a program that stays unchanged, with its processes
 
 The libraries themselves are never imported.

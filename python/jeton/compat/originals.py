@@ -16,7 +16,7 @@ _HUMP = re.compile("(?<!^)(?=[A-Z])")
 
 
 def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
-    """Returns the names of an installed package's modules, of what they define, and of its classes' attributes.
+    """Returns the names of an installed package's modules, their definitions, and its classes' attributes.
 
     Args:
         library: name of the package.

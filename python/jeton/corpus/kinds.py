@@ -7,7 +7,7 @@
 | json | ``.json`` with an array of objects | a field of each object |
 | parquet, arrow | ``.parquet``, ``.arrow`` (IPC file or stream) | a column |
 | csv, tsv | ``.csv``, ``.tsv`` | a column |
-| tar | ``.tar`` | members ``.txt`` and ``.json``, as of WebDataset |
+| tar | ``.tar`` | members ``.txt`` and ``.json``, as in WebDataset |
 
 The suffix ``.json`` is ambiguous: datasets have rows in ``.json.gz`` (C4, Dolma), and folders have metadata in
 ``.json``.
@@ -160,7 +160,7 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
         return ("array" if inner.startswith((b"{", b"]")) else "other"), None, replayed
     if not first.startswith(b"{"):
         return "other", None, replayed
-    # An object on several lines, or rows of which the first is damaged.
+    # An object on several lines, or rows whose first one is damaged.
     return ("rows" if any(map(_row, lines[1:])) else "object"), None, replayed
 
 

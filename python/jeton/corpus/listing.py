@@ -129,7 +129,7 @@ class Lister:
         ['1 .md (README.md)', '1 JSON without rows (plan.json)', '1 read already (folder/a.txt)']
     """
 
-    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file, and how it is read -> weight
+    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file and its options of reading -> weight
     _found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     _infos: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # URL -> its facts in a listing
     _folders: dict[str, str] = field(default_factory=dict)  # folder -> without links

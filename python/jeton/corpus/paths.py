@@ -86,13 +86,13 @@ class Entry:
 def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool = False) -> list[Entry]:
     """Files of one path, folder, glob or URL, sorted by name.
 
-    A folder has all files below it, also those of linked folders, each folder once. A glob names the files that it
-    matches if its last part has more than wildcards (``*.md``), else the folders above (``*``, ``**``).
+    A folder stands for all files below it, including those of linked folders, each folder once. A glob names the files
+    that it matches if its last part has more than wildcards (``*.md``), else the folders above (``*``, ``**``).
 
     Args:
         place: the path, folder, glob or URL.
-        unread: called with the kind and the name of what is left out of a folder: hidden files, special files, and
-            links to folders that are read anyway or make a cycle.
+        unread: called with the kind and the name of each item of a folder that is left out: hidden files, special
+            files, and links to folders that are read anyway or make a cycle.
         skips: count folders that cannot be read as such, instead of raising.
 
     Raises:

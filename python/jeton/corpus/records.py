@@ -295,7 +295,7 @@ def tar_texts(
     conversations: bool = False,
     keep: KeptFields | None = None,
 ) -> Iterator[Group]:
-    """Yields the texts of a tar as of WebDataset, with their numbers from 1.
+    """Yields the texts of a tar in WebDataset's form, with their numbers from 1.
 
     A sample is the consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; without
     one, the field of its ``.json``.

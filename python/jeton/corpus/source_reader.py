@@ -331,7 +331,7 @@ class SourceReader:
             self._stats.bytes_done += size
 
     def _read_ahead(self) -> int:
-        """Bytes of small files to read at once: at most a quarter of what the queue may hold."""
+        """Bytes of small files to read at once: at most a quarter of the queue's capacity."""
         most = 4 * self._group_bytes
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 

@@ -76,7 +76,7 @@ def load(
 
     The format is detected by content: `tokenizer.json`, tiktoken's rank files, SentencePiece's `.model`,
     `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
-    BERT's ``vocab.txt``, and llama.cpp's GGUF, of which only the metadata is read.
+    BERT's ``vocab.txt``, and the metadata of llama.cpp's GGUF.
 
     The last tokenizers are cached: while its files are unchanged, a path or name gives the same immutable object.
 

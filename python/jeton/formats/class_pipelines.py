@@ -15,7 +15,7 @@ decides when this is read instead of SentencePiece's own pipeline.
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
 (tokenization_utils_tokenizers.py, the classes), as facts. ALBERT, BARThez and Pegasus are those of version 5 alone.
-Left out: NLLB and XGLM of version 5, which number the pieces anew and add no languages; models of words or characters,
+Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or characters,
 which neither version converts; CodeLlama's infilling.
 """
 

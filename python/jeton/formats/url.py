@@ -1,7 +1,7 @@
 """Tokenizers at URLs of fsspec: ``https://…/tokenizer.json``, ``s3://bucket/folder``.
 
 Their files are copied into a temporary folder, which is then read as a local one. No hash is known: the server is
-trusted to have the right tokenizer, and the formats validate what they read. No code is copied.
+trusted to have the right tokenizer, and the formats validate its data. No code is copied.
 
 A web address names a file, because HTTP has no folders; for ``vocab.json`` or ``merges.txt``, the partner is fetched,
 too.

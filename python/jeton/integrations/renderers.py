@@ -38,7 +38,7 @@ class JetonRenderer:
         template: as for `Tokenizer.chat`.
         variables: as for `Tokenizer.chat`; the same in all calls.
         keep_sampled: as for `Tokenizer.conversation`.
-        capacity: number of prompts of which the conversation is stored.
+        capacity: number of prompts whose conversation is stored.
 
     Raises:
         MissingDependencyError: `renderers` is not installed.
@@ -164,7 +164,7 @@ class JetonRenderer:
     ) -> Any:
         """Appends messages to a prompt and its reply, both unchanged; returns `RenderedTokens`.
 
-        Returns None if the template rewrites what is before the messages, or if the prompt is not one of `render` or
+        Returns None if the template rewrites text before the messages, or if the prompt is not one of `render` or
         `bridge_to_next_turn`. The caller then renders all messages.
         """
         known = self._prompts.get(previous_prompt_ids)

@@ -42,7 +42,7 @@ def continuous_token_builder(
         variables: as for `Tokenizer.chat`; verl's ``chat_template_kwargs``.
         keep_sampled: as for `Tokenizer.conversation`.
         allowed_append_roles: roles of messages that may be appended; None: all of verl's.
-        capacity: number of lists of ids of which the conversation is stored.
+        capacity: number of lists of ids whose conversation is stored.
 
     Raises:
         MissingDependencyError: verl is not installed.

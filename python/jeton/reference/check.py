@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answer(given: list[str]) -> int:
-    """Do what the command asks for."""
+    """Execute the command."""
     if given[:1] == [CHILD]:
         run_cases(*given[1:])
         return 0
@@ -284,7 +284,7 @@ def check(step: str, file: Path, seconds: float | None = None) -> int:
 
 
 def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) -> bool:
-    """Print what the cases of a function gave, and tell if all of them passed."""
+    """Print the results of a function's cases, and return whether all of them passed."""
     total = events[0]["total"]
     failed = [event for event in events if "failed" in event]
     if not failed and not problem:
@@ -383,7 +383,7 @@ def load(file: Path) -> Any:
 
 
 def defines(module: Any, name: str) -> bool:
-    """Tell if a file defines a name; what it imports from a lesson is not its own."""
+    """Tell if a file defines a name; names imported from a lesson do not count."""
     home = getattr(getattr(module, name, None), "__module__", module.__name__)
     return hasattr(module, name) and (
         home == module.__name__ or not home.startswith((f"{PACKAGE}.", f"{__package__}."))

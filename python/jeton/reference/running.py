@@ -62,7 +62,7 @@ def with_jeton(compare: Callable[[], None]) -> None:
 
 
 def jeton_command(command: str) -> str:
-    """Run a command line of Jeton, print it with what it prints, and return the latter.
+    """Run a command line of Jeton, print it with its output, and return the output.
 
     Examples:
         >>> _ = jeton_command("jeton count --tokenizer gpt2 'hello world'")  # doctest: +SKIP

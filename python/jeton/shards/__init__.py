@@ -6,7 +6,7 @@ execution   one task: encoding turns documents into ids, layouts/ has a class a 
 conversations  documents that are chats, with a loss mask
 collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
 folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
-sealed      files of JSON with a digest of their own bytes; checks: types and ranges of what they hold
+sealed      files of JSON with a digest of their own bytes; checks: types and ranges of their entries
 running     the tasks that are not complete, by a runner (`jeton.runners`); pace: their rate, for `status`
 skipping    records that were skipped: files of rejects, and limits
 validity    completions that are not those of the plan any more, and changes of plans

@@ -1,8 +1,8 @@
 """Conversations → ids and loss mask, by the chat template of the plan.
 
 A document of the corpus is a list of messages, as JSON. Ids that the model generates have the mask 1, all others 0:
-`Chat.reply_mask`, with the options of the plan. A conversation that the template refuses, or for which it does not show
-what the model generates, is a bad record.
+`Chat.reply_mask`, with the options of the plan. A conversation that the template refuses, or whose generated text it
+does not show, is a bad record.
 
 Conversations that are longer than a row of ``"best_fit"``:
 
@@ -137,7 +137,7 @@ class ConversationFitter:
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
     def chats(self, messages: Any) -> list[Any]:
-        """The chats of a conversation: one, or as many as the policy for long ones makes of it."""
+        """The chats of a conversation: one, or for a long one the results of the policy."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)

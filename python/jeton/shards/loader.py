@@ -66,7 +66,7 @@ def loader(
     Rows of shards that are not packed are all ids back to back, without the rest at the end that is less than a row.
 
     Args:
-        source: a folder, also one of `make_mix`; several folders that are read as one, a dataset of `open`, or a
+        source: a folder, including one of `make_mix`; several folders that are read as one; a dataset of `open`; or a
             `blend`.
         rows: ids of a row; None: those of packed shards, which have no other.
         batch: rows of a batch. The last one of an epoch may have less.

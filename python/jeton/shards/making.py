@@ -1,4 +1,4 @@
-"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair` do so with the plan of a folder."""
+"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair`: likewise, for an existing plan."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def metadata(folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
     """Opens the metadata of the documents, or rows, of folders of shards of any format, made with ``keep=``.
 
     Args:
-        folder: a folder, or several, as of `open`.
+        folder: a folder, or several, as for `open`.
 
     Raises:
         ConfigError: the shards were made without `keep`.

@@ -205,7 +205,7 @@ def _check_keys(facts: Mapping[str, Any], known: tuple[str, ...], where: str) ->
     """Checks that there are no unknown entries.
 
     Raises:
-        FormatError: there is one; names it, and what may be meant.
+        FormatError: there is one; names it, and a similar known name.
     """
     for key in facts:
         if key not in known:

@@ -121,7 +121,7 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
 
 
 def pack(lengths: Int64, options: Mapping[str, Any]) -> Packed:
-    """Packs documents, of which none is empty.
+    """Packs documents; none may be empty.
 
     Examples:
         >>> made = pack(np.array([3, 4]), {"length": 5, "method": "concatenate", "rest": "pad"})

@@ -439,7 +439,7 @@ class Plan:
         return plan
 
     def check_options(self, stored: Plan, folder: str) -> None:
-        """Checks that a plan has the options of the one stored in its folder, but for the error policy.
+        """Checks that a plan has the options of the one stored in its folder, except for the error policy.
 
         Raises:
             ConfigError: they differ; names the first difference.

@@ -106,7 +106,7 @@ def plan(
         too_long: conversations that are longer than a row of ``"best_fit"``: ``"truncate"`` (default) ends them with
             the last reply that fits; ``"drop"`` leaves them out; ``"split"`` makes several of them, each with the
             system messages; ``"cut"`` packs them in pieces of ids, the later ones without their context.
-        mask: options of the loss mask, as of `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
+        mask: options of the loss mask, as for `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
         keep: fields of records to keep as metadata, ``["id", "meta.url"]``; `metadata` finds them by the number of the
             document. A document of a text file has the file and, with ``documents="line"``, the number of its line.
         hash_range: only the documents whose hash is in this part of all hashes: ``(0, 0.01)`` for a hundredth of the

@@ -69,8 +69,8 @@ def run(
 
     Raises:
         ShardError: no plan; an input or the tokenizer has changed; more than `max_skipped` records are skipped; the
-            stage shuffle begins before all tasks of the stage spool are complete, also those of other jobs; or, with
-            `keep_going`, tasks have failed: `failed` has the number of each, and its error.
+            stage shuffle begins before all tasks of the stage spool are complete, including those of other jobs; or,
+            with `keep_going`, tasks have failed: `failed` has the number of each, and its error.
         JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 
@@ -199,7 +199,7 @@ def _share(job: tuple[int, int] | None) -> slice:
 
 
 def _failed(folder: ShardFolder, failed: list[tuple[int, str]], total: int) -> ShardError:
-    """The error of tasks that have failed, of which it shows the first."""
+    """The error for failed tasks; its message shows the first ones."""
     some = "; ".join(f"task {number}: {reason}" for number, reason in failed[:MAX_SHOWN])
     more = f"; and {len(failed) - MAX_SHOWN:,} more" if len(failed) > MAX_SHOWN else ""
     message = f"{folder}: {len(failed):,} of {total:,} tasks failed: {some}{more}"

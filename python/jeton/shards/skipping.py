@@ -125,7 +125,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Records of tasks: documents, also those without tokens or of other parts of the corpus, and skipped ones.
+    """Records of tasks: documents, including those without tokens or of other parts of the corpus, and skipped ones.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})

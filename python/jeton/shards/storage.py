@@ -91,7 +91,7 @@ class Storage(ABC):
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files, of which some may be missing."""
+        """Removes files; some may be missing."""
 
     @abstractmethod
     def write(self, name: str) -> AbstractContextManager[BinaryIO]:

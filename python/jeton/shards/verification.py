@@ -164,7 +164,7 @@ class _Verifier:
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
-        """Checks everything; `sampled`: tasks of which documents are compared with the source."""
+        """Checks everything; `sampled`: tasks whose documents are compared with the source."""
         plan, manifest = self._plan, self._manifest
         row_length = None if plan.packing is None else plan.packing["length"]
         given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")

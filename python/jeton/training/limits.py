@@ -54,7 +54,8 @@ class Limits:
             learning reads and writes files beyond it. None: a quarter of the memory of the machine or container.
         spill_folder: parent of the temporary folder for spilled data. None: the system's temporary folder.
         checkpoint: folder in which counts are saved every 30 seconds, merges and Unigram pieces every 20, and all at
-            Ctrl-C. The same call with the same folder resumes, also after the process was killed. It is not removed.
+            Ctrl-C. The same call with the same folder resumes, even after the process was killed. The folder is not
+            removed.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
 
     Raises:

@@ -77,7 +77,7 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
             called with every event, in the working thread, and an exception that it raises stops the operation.
 
     Yields:
-        The reporter; leaving the block closes the bar, also after an exception.
+        The reporter; leaving the block closes the bar, even after an exception.
 
     Raises:
         ConfigError: another type.

@@ -65,7 +65,7 @@ class Scenario(NamedTuple):
     """A conversation.
 
     Attributes:
-        name: what it has.
+        name: its name, after its contents.
         messages: the messages.
         tools: schemas of functions, or None.
     """

@@ -29,8 +29,8 @@ class TemplateCheck(Audit):
     """Findings on a chat template, the most severe first. Its string is a report in text.
 
     Attributes:
-        findings, passed, skipped: as of `Audit`.
-        facts: what the rules found out: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
+        findings, passed, skipped: as in `Audit`.
+        facts: results of the rules: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
             ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, ``markers`` (whether it has
             ``{% generation %}``), ``variables``, those that the template reads, and ``fingerprint``, the
             tokenizer's or None.

@@ -45,8 +45,8 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
     """Checks a template by all rules.
 
     Returns:
-        Name → finding, or None if the rule found nothing; rules that were skipped, with the reason; and what the rules
-        found out, by their names without ``template-``.
+        Name → finding, or None if the rule found nothing; skipped rules, with the reason; and the results of the rules,
+        by their names without ``template-``.
 
     Raises:
         ChatTemplateError: there is no such template, or it is broken.

@@ -155,7 +155,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        if name == "pretokenizer" and len(differing) > 1:  # parts of another pattern, of which none makes sense alone
+        if name == "pretokenizer" and len(differing) > 1:  # parts of another pattern, which make no sense alone
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
             )

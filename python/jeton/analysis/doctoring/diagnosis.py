@@ -78,7 +78,7 @@ class Diagnosis:
         readers: all readers, with those that were not checked.
         differences: what differs, in the order of the readers.
         num_texts: number of texts compared.
-        lock: what was done with the lock file: ``"written"``, ``"checked"``; None without one.
+        lock: ``"written"`` or ``"checked"`` for the lock file; None without one.
         lock_differences: what differs from the lock file.
 
     Examples:
@@ -140,7 +140,7 @@ class Diagnosis:
         return translate("{number} readers give {groups} different results on {texts}", groups=f"{groups:,}", **facts)
 
     def lock_lines(self) -> list[str]:
-        """What was done with the lock file."""
+        """The lines of the report about the lock file."""
         if self.lock == "written":
             return [translate("lock file: written")]
         if self.lock is None:

@@ -57,7 +57,7 @@ class Reader:
     Attributes:
         file: name of the file; of the folder, if the library reads that.
         library: name of the library.
-        detail: class that the library has chosen, or another remark on how it reads.
+        detail: class that the library has chosen, or another remark.
         reason: why it was not checked; None for a reader that was.
         version: version of the library.
         encode: text → ids, with special tokens matched as the library does.

@@ -125,7 +125,7 @@ class Engine:
         items = self._items[pair is not None, add_special_tokens]
         columns: dict[str, list[Any]] = {name: [] for name in names}
         ids = columns["input_ids"]
-        for item in items:  # a few, as many as the template has
+        for item in items:  # a few: the ids of the template
             part = item.ids if item.text is None else (own, other)[item.text]
             ids += part
             if "token_type_ids" in columns:

@@ -386,7 +386,7 @@ class CoreBPE:
         Tuples, because the garbage collector would visit each item of a list.
         """
         tokens = self._sorted
-        decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes what is not UTF-8
+        decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes bytes that are not UTF-8
         ranks = tuple(map(self.ranks.__getitem__, tokens))
         return tokens, ranks, tuple(map(eq, map(str.encode, decoded), tokens))
 

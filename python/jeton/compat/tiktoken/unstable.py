@@ -2,7 +2,7 @@
 
 More text can change the tokens of the last match of the pattern. `encode_with_unstable` removes these tokens and lists
 the tokens that can take their place: for each position in the removed bytes, each token that begins there with the rest
-of these bytes. Each candidate is encoded anew, all of a position in one batch.
+of these bytes. Each candidate is encoded again; those of one position form a batch.
 
 Left out: completions of more than one token after the removed bytes.
 

@@ -121,7 +121,7 @@ class Metaspace(Decoder):
 
 
 class Replace(Decoder):
-    """Replaces what a pattern matches in each token."""
+    """Replaces matches of a pattern in each token."""
 
     pattern = Pattern("replace")
     content = Option(text, is_hidden=True)

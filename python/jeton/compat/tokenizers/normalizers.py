@@ -176,7 +176,7 @@ class Pattern(Option):
 
 
 class Replace(Normalizer):
-    """Replaces what a pattern matches.
+    """Replaces matches of a pattern.
 
     Args:
         pattern: a string, or a `tokenizers.Regex`.

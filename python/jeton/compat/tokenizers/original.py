@@ -1,4 +1,4 @@
-"""Hugging Face's own package, loaded beside the drop-in for what only it has: Python components, and unproven calls.
+"""Hugging Face's own package, loaded beside the drop-in for Python components and unproven calls.
 
 It is searched for on `sys.path` outside of the folder of shims, and loaded under a private name on first use, so that
 `import tokenizers` stays the drop-in. Without it, calls that need it are refused by name.

@@ -73,7 +73,7 @@ class Spellings(dict[int, str]):
 class Built(Engine):
     """Engine of a state, with facts that results need.
 
-    Results read them after the call, so they do not follow objects that the caller changes meanwhile.
+    Results read them after the call, so later changes of the caller's objects do not affect them.
 
     Args:
         tok: the tokenizer.

@@ -31,7 +31,7 @@ OPTIONS = (  # settable attributes of models
 
 _lock = ForkLock()
 _is_watched = False
-# Number of assignments to items of normalizers, of which large ones are not compared.
+# Number of assignments to items of normalizers, because large ones are not compared.
 _num_items_set = 0
 
 

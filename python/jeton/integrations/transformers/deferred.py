@@ -128,17 +128,17 @@ class DeferredBackend:
         return object.__getattribute__(self, name)
 
     def no_truncation(self) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         self.truncation = None
 
     def no_padding(self) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         self.padding = None
 
     def enable_truncation(
         self, max_length: Any, stride: Any = 0, strategy: str = "longest_first", direction: str = "right"
     ) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         is_plain = type(max_length) is int and 0 <= max_length < 1 << 31 and type(stride) is int and stride == 0
         if (
             not is_plain
@@ -150,7 +150,7 @@ class DeferredBackend:
         self.truncation = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
 
     def enable_padding(self, **options: Any) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         known = {
             "direction": "right",
             "pad_id": 0,
@@ -172,7 +172,7 @@ class DeferredBackend:
     # ── facts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def get_added_tokens_decoder(self) -> dict[int, Any]:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         from tokenizers import AddedToken
 
         return {
@@ -181,11 +181,11 @@ class DeferredBackend:
         }
 
     def add_special_tokens(self, tokens: Any) -> int:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         return 0 if self._has(tokens, is_special=True) else self.real().add_special_tokens(tokens)
 
     def add_tokens(self, tokens: Any) -> int:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         return 0 if self._has(tokens, is_special=False) else self.real().add_tokens(tokens)
 
     def _has(self, tokens: Any, *, is_special: bool) -> bool:
@@ -202,21 +202,21 @@ class DeferredBackend:
         return True
 
     def token_to_id(self, token: str) -> int | None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         try:
             return self.engine.tok.token_to_id(token)
         except UnknownTokenError:
             return None
 
     def id_to_token(self, id: int) -> str | None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         try:
             return self.engine.tok.id_to_token(id)
         except UnknownTokenError:
             return None
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         return len(self.engine.tok) if with_added_tokens else self.engine.num_entries
 
 

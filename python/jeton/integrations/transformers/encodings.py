@@ -30,12 +30,12 @@ class EncodeArguments(NamedTuple):
     """Arguments of `tokenizers.Tokenizer.encode_batch`, and the state of the tokenizer that they do not include."""
 
     inputs: list[Any]
-    settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as of `Engine.row`
+    settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as in `Engine.row`
     is_pretokenized: bool
     overflow: bool
 
     def rows(self, engine: SharedEngine, texts: Sequence[Any], pairs: Sequence[Any] | None, **columns: Any) -> Rows:
-        """Encodes the inputs on Jeton; `columns`: as of `Engine.encode`."""
+        """Encodes the inputs on Jeton; `columns`: as for `Engine.encode`."""
         return engine.encode(
             texts, pairs, is_pretokenized=self.is_pretokenized, overflow=self.overflow, **self.settings, **columns
         )

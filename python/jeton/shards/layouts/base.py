@@ -208,7 +208,7 @@ class Documents:
         return ShardError(message, path=self.name)
 
     def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of documents, none of which is negative.
+        """Starts and ends of documents; never negative.
 
         Raises:
             ShardError: one is empty, or outside of the ids.
