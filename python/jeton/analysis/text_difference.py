@@ -89,7 +89,7 @@ class TextDifference:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """What differs, in order."""
+        """The changes between A and B, in order."""
         ends = (len(self.ids[0]), len(self.ids[1]))
         found, at = [], (0, 0)
         for start, other, length in [*self.runs, Run(*ends, 0)]:

@@ -201,7 +201,7 @@ class Chat:
 
     @property
     def has_markers(self) -> bool:
-        """Whether the template marks the text that the model generates, by ``{% generation %}``."""
+        """True if the template marks the text that the model generates, by ``{% generation %}``."""
         return has_generation(self._rendered.source)
 
     def _check_markers(self) -> None:
@@ -435,7 +435,7 @@ def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDAr
     turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
     ends = list(accumulate(piece.length for piece in pieces))
     start = first = 0
-    # A token belongs to the run that it begins in.
+    # A token belongs to the run in which it begins.
     for piece, end, token in zip(pieces, ends, char_spans[:, 0].searchsorted(ends).tolist(), strict=True):
         if piece.turn is not None:
             turn = turns[piece.turn]

@@ -80,7 +80,7 @@ class IdSpan(NamedTuple):
     """A range of ids of a conversation, and who wrote it.
 
     Attributes:
-        source: ``"message"``: a message of the caller, with the template's text around it; ``"header"``: the generation
+        source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
             prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
             text of the template, of tools and of variables.
         message: index of the message in `Conversation.messages`, also of the reply that a header opens; None for
@@ -235,7 +235,7 @@ class Conversation:
 
     @property
     def spans(self) -> list[IdSpan]:
-        """Who wrote which ids; the spans are in order and tile `ids`."""
+        """The author of each range of ids; the spans are in order and tile `ids`."""
         for part in self._parts:
             self._spans += _part_spans(self._tok, part)
         self._parts = []
@@ -638,7 +638,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the sampled ids are not those of their text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the number of characters of the text in which two texts after `before` have the same ids."""
+        """Returns the length, in characters, of the beginning with equal ids that two texts after `before` share."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(

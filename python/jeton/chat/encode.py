@@ -250,7 +250,7 @@ def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
 
 
 def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
-    """Returns a tokenizer, a special token to encode before a segment, for its context, and the permission of that."""
+    """Returns a tokenizer, a special token to encode before a segment as its context, and the permission for it."""
     if not at:
         return tok, "", "none"
     exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)

@@ -53,7 +53,7 @@ _MARKED_TEXT = 'qzt"{}<&>\nqzu'  # its escaped forms in JSON and in Python diffe
 
 
 class MessageStyle(NamedTuple):
-    """How a message holds its reasoning and the arguments of its calls, as the template reads them.
+    """Form of a message's reasoning and of the arguments of its calls, as the template reads them.
 
     Attributes:
         reasoning: key of the reasoning; ``"parts"`` if the content is a list with an item of type ``thinking``; None if
@@ -136,7 +136,7 @@ class ReplyGrammar:
 
     Attributes:
         prompt: the end of the generation prompt, from where replies and prompt can differ.
-        style: how messages are written for this template.
+        style: form of messages for this template.
         edges: slot -> edges that leave it; the first slot is ``"start"``.
         codecs: label of a value's slot -> (type, codec), such as ``("str", "raw")``.
         patterns: JSON patterns of the slots ``"calls"`` (one element) and ``"call"``.
@@ -162,7 +162,7 @@ class ReplyGrammar:
 
     @property
     def has_calls(self) -> bool:
-        """Whether the grammar has tool calls with their arguments."""
+        """True if the grammar has tool calls with their arguments."""
         return any(map(self.reaches, JSON_SLOTS)) or any(map(self.reaches, self.codecs))
 
 
@@ -490,7 +490,7 @@ def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Map
 
 
 def _merged(literals: list[str]) -> list[str]:
-    """Replaces literals that differ in numbers only by one with a placeholder."""
+    """Merges literals that differ only in numbers into a single one with a placeholder."""
     by_shape: dict[str, list[str]] = {}
     for literal in literals:
         by_shape.setdefault(re.sub(r"\d+", _DIGITS, literal), []).append(literal)

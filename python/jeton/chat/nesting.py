@@ -45,7 +45,7 @@ def _values(items: list[tuple[str, Any]]) -> list[Any]:
 
 
 class NestedForm(NamedTuple):
-    """How a template writes nested values.
+    """Form in which a template writes nested values.
 
     Attributes:
         quotes: texts before and after a string.

@@ -127,7 +127,7 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """File and number of a document: of its line in the range that is read, of its row, or None."""
+        """File of a document, and its row or its line in the range; None instead of it for a whole file."""
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 

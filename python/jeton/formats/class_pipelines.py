@@ -73,7 +73,7 @@ _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("NllbTokenizer", 4): {"lstrip": True, "normalized": True},
     ("BarthezTokenizer", 5): {"lstrip": True},
 }
-# Version 5 puts these tokens before the pieces in another order if they are given, or fewer of them.
+# If the configuration gives these tokens, version 5 puts other tokens, or another order of them, before the pieces.
 _PEGASUS_KEYS = ("mask_token", "mask_token_sent")
 _TURNS = ("<start_of_turn>", "<end_of_turn>")  # user-defined pieces of Gemma that version 4 makes special
 # CodeLlama's tokens of infilling: key -> default. Version 4 has no fill token.

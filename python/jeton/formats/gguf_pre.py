@@ -20,7 +20,7 @@ __all__ = ["DEFAULT", "GEMMA4", "PRE", "Pre", "has_case"]
 
 @record(frozen=True)
 class Pre:
-    """How text is split.
+    """Splitting of text before BPE.
 
     Attributes:
         patterns: expressions; each splits the pieces of the one before.

@@ -258,7 +258,7 @@ def statement(step: str, reader: str | None = None) -> str:
 
 
 def check(step: str, file: Path, seconds: float | None = None) -> int:
-    """Run the cases on the functions of a file, print what happened, and return the exit status."""
+    """Run the cases on the functions of a file, print the results, and return the exit status."""
     asked = {task.name: task for task in tasks(step)}
     with tempfile.TemporaryDirectory() as folder:
         names, problem = run(step, file, Path(folder) / "names", "", seconds or 10.0)
@@ -308,7 +308,7 @@ def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) ->
 def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Run the cases of a function in another process, or find the names of functions; give the events, and a problem.
 
-    The time counts for each case: the other process writes a line before it and a line after it.
+    The time limit applies to each case: the other process writes a line before it and a line after it.
     """
     path.touch()
     program = ["-m", f"{__package__}.check"] if __spec__ and "." in (__package__ or "") else [str(FOLDER / "check.py")]
@@ -341,8 +341,8 @@ def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[l
 
 
 def run_cases(step: str, file: str, path: str, name: str) -> None:
-    """Run the cases of one function, or list the functions if the name is empty, and write what happens into `path`."""
-    sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, also from a checkout that is not built
+    """Run the cases of one function, or list the functions if the name is empty; write the results into `path`."""
+    sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, even from a checkout that is not built
     if importlib.util.find_spec("jeton") is None:  # a copy of the folder of the lessons alone
         sys.modules["jeton"] = ModuleType("jeton")
         sys.modules[PACKAGE] = sys.modules[str(__package__)]

@@ -25,7 +25,7 @@ Two machines that run one task publish the same bytes in any order: a reader see
 in their times alone.
 
 Plan, completions, manifest and report end in a digest of their own bytes (`sealed`), and their entries are checked when
-they are read (`checks`), as a folder may be damaged, edited, or of another user.
+they are read (`checks`), because a folder may be damaged, edited, or another user's.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class ShardFolder:
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:
-        """Words for the folders of shards that a folder of a mix, or in parts, has; None for others."""
+        """Describes the folders of shards in a folder of a mix or of parts; None for others."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; else pass the folder of a source"

@@ -140,7 +140,7 @@ class MixFile:
         return {**tokens, "sources": {name: source.to_json() for name, source in self.sources.items()}}
 
     def each_once(self) -> MixFile:
-        """The same sources, each of them whole and once, as for validation."""
+        """A copy that takes each source whole and once, as for validation."""
         once = {name: SourceSettings("epochs", Fraction(1), corpus=one.corpus) for name, one in self.sources.items()}
         return MixFile(self.name, once)
 

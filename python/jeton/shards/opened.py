@@ -121,7 +121,7 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows may end in padding that no loss mask leaves out."""
+        """True if rows may end in padding and there is no loss mask to exclude it."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:

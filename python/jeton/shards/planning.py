@@ -1,4 +1,4 @@
-"""`plan` and `status`: makes the plan of a folder, or checks that it is the one of an earlier call."""
+"""`plan`: makes the plan of a folder, or compares it with that of an earlier call; `status`: progress."""
 
 from __future__ import annotations
 

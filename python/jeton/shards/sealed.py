@@ -44,7 +44,7 @@ def has_digest(data: bytes, end: str = PAGE_END) -> bool:
 
 
 def unsealed_json(data: bytes) -> dict[str, Any]:
-    """The object of a file of JSON, without its digest.
+    """The JSON object of a file, without its digest.
 
     Raises:
         ValueError: the file has been changed.

@@ -125,7 +125,7 @@ def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], 
 
 
 def _num_same(theirs: NDArray[np.int64], ours: NDArray[np.int64]) -> int:
-    """Number of rows that two arrays share, which are unique in each."""
+    """Number of rows that two arrays share. In each array, rows are unique."""
     rows = np.concatenate([theirs, ours])
     order = np.lexsort(rows.T)
     return int((np.diff(rows[order], axis=0) == 0).all(axis=1).sum())

@@ -277,7 +277,7 @@ RENDERED, DROPPED, REFUSED = STATUSES = ("rendered", "dropped", "refused")
 
 
 def _status(made: Rendering | str, *texts: str) -> str:
-    """Whether texts are in a rendering."""
+    """Tests whether texts are in a rendering."""
     if isinstance(made, str):
         return REFUSED
     return RENDERED if all(text in made.text for text in texts) else DROPPED

@@ -34,7 +34,7 @@ Ids = list[int] | Refused
 
 
 class Cause(NamedTuple):
-    """Why a reader differs.
+    """Cause of a reader's difference.
 
     Attributes:
         cause: name, for programs: ``"legacy"``, ``"normalizer"``.
@@ -239,7 +239,7 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _cause(self, changes: Changes, change: Change, others: Sequence[Change]) -> Cause:
-        """The cause with the texts that need it, given the other changes."""
+        """A cause, with the texts that are still different after the other changes."""
         places = self._mismatches(changes, others, complete=True)
         num_texts = sum(place < len(self._texts) for place in places) or len(places)
         text = [*self._texts, *FRAMED][places[0]] if places else None
@@ -306,7 +306,7 @@ class _Search:
 
 
 def _as_json(tok: Tokenizer) -> Tokenizer | None:
-    """The tokenizer of SentencePiece's or llama.cpp's definition with Hugging Face's components.
+    """A tokenizer of SentencePiece's or llama.cpp's components, converted to Hugging Face's.
 
     It may have other ids, which the caller tests.
     """

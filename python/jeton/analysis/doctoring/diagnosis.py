@@ -1,4 +1,4 @@
-"""`Diagnosis`: which readers of a tokenizer agree, the first text on which each differs, and the cause."""
+"""`Diagnosis`: groups of readers that agree, the first text on which each of the others differs, and the cause."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class Diagnosis:
     Attributes:
         place: the folder, file or name.
         readers: all readers, with those that were not checked.
-        differences: what differs, in the order of the readers.
+        differences: the differences, in the order of the readers.
         num_texts: number of texts compared.
         lock: ``"written"`` or ``"checked"`` for the lock file; None without one.
-        lock_differences: what differs from the lock file.
+        lock_differences: the differences from the lock file.
 
     Examples:
         >>> import jeton, tempfile

@@ -450,7 +450,7 @@ class FramedCall(Call):
         return len(self.ids)
 
     def may_overflow(self, row: int) -> bool:
-        """Whether truncation removed ids."""
+        """True if truncation removed ids."""
         return self._is_cut
 
     def _made(self, name: str) -> list[list[Any]]:

@@ -349,7 +349,7 @@ class Tokenizer:
         return [columns_of(each.__getstate__()) for each in found]
 
     def _reason(self, state: State, given: Sequence[tuple[Any, Any]], settings: dict[str, Any]) -> str:
-        """Why a call is not run on Jeton."""
+        """The reason why a call does not run on Jeton."""
         built = state.current()
         if built is None:
             return str(state.error)
@@ -516,7 +516,7 @@ class Tokenizer:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """Whether special tokens in texts are text."""
+        """True if special tokens in texts are plain text."""
         return self._splits_special
 
     @encode_special_tokens.setter

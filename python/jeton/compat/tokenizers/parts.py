@@ -81,7 +81,7 @@ class Cell:
 
     @property
     def is_custom(self) -> bool:
-        """Whether a part is an object of Python."""
+        """True if a part is a Python object."""
         return self.custom is not None or any(item.is_custom for item in self.items or ())
 
 
@@ -250,7 +250,7 @@ class Part:
 
     @property
     def is_custom(self) -> bool:
-        """Whether this part, or one within, is an object of Python."""
+        """True if this part, or one within it, is a Python object."""
         return self.cell.is_custom
 
     @classmethod

@@ -92,7 +92,7 @@ class Built(Engine):
 
     @property
     def is_current(self) -> bool:
-        """Whether no component was changed in place since the build."""
+        """True if no component was changed in place since the build."""
         return all(part.version == version for part, version in self._watched)
 
     def replica(self, extension: Any, *, is_new: bool) -> Any:
@@ -143,7 +143,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """Whether the model may leave out characters of texts that it does not know, and so shift offsets."""
+        """True if the model may leave out unknown characters of texts, which shifts offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""
@@ -495,7 +495,7 @@ class State:
         return None if part is None else part.state
 
     def shown_facts(self, truncation: Any, padding: Any) -> dict[str, Any]:
-        """What `repr` shows."""
+        """The facts that `repr` shows."""
         return {
             "version": "1.0",
             "truncation": truncation,

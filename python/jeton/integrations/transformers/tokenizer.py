@@ -56,7 +56,7 @@ class JetonTokenizer(Base):
 
     @classmethod
     def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
-        """As in transformers' general class, for which a `tokenizer.json` is complete."""
+        """Implemented as in transformers' general class, for which a `tokenizer.json` is complete."""
         return fast_class().convert_to_native_format(*args, **options)
 
     @property

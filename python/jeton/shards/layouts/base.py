@@ -47,7 +47,7 @@ class Places(NamedTuple):
     Attributes:
         file: their file, or the file of each.
         numbers: line or row of each, from 1; None: the file is one document. 0: likewise, for one of several.
-        num_documents: how many.
+        num_documents: their number.
         fields: fields of the record of each, as JSON; None: none are kept, or they have no record.
     """
 
@@ -161,7 +161,7 @@ class Documents:
     """Documents of one shard.
 
     The size of all files is checked here, that is, whether documents and mask end where the ids do. The ends of the
-    documents are checked when they are used, as `check` reads all of them.
+    documents are checked when they are used, because `check` reads all of them.
 
     Attributes:
         name: path of the shard, for errors.
