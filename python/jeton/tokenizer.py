@@ -844,9 +844,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Raises:
             TypeError: an unknown keyword.
-            ChatTemplateError: no template, a broken one, one that refuses the messages or exceeds a limit of time or
-                size; or the origin of a special token (template or message) is ambiguous; or it changes a text that
-                is to be continued.
+            ChatTemplateError: no template; a broken one; one that refuses the messages, exceeds a limit of time or
+                size, or changes a text that is to be continued; or a special token of ambiguous origin (template or
+                message).
             SpecialTokenError: ``special="raise"`` and a message spells one.
             MissingDependencyError: Jinja is not installed (extra ``chat``).
 

@@ -33,7 +33,7 @@ class Measure:
 
     Words are segments of Unicode's word boundaries (UAX #29) that hold a letter or a number. Scripts that are written
     without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan, …) have no words without a
-    dictionary, so their text is counted in characters, which combining marks belong to, and in no word.
+    dictionary. Their text is counted in characters, each with its combining marks, and never in words.
 
     Attributes:
         tokens: number of tokens.

@@ -4,9 +4,9 @@
 ids ─ decode, special ids kept apart ─►  text with the origin of each character  ─ encode ─►  ids ─ compare
 ```
 
-Ids are canonical if encoding their text returns them. The text of ids is the decoded text, in which the special tokens
-of special ids are control and all else is plain, whatever it spells: the same distinction as between the text of a chat
-template and that of its messages, so `encode` encodes it.
+Ids are canonical if encoding their text returns them. The text of ids is the decoded text. In it, the special tokens of
+special ids are control, and all else is plain, whatever it spells. A chat template and its messages have the same
+distinction, so `encode` encodes the text.
 
 Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the
 text at which they begin. That is linear as well.
@@ -312,7 +312,7 @@ def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
-    """uint32[n]: the ids, none of them above those of the vocabulary."""
+    """uint32[n]: the ids, checked to be below `vocab_size`."""
     import numpy as np
 
     try:

@@ -412,7 +412,7 @@ class Conversation:
         return self.refusal is None
 
     def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
-        """Renders all messages; returns the reason if the text is not that of the renderings of some of them.
+        """Renders all messages; returns the reason if the text differs from that of the partial renderings.
 
         Args:
             added: messages that are being added.

@@ -7,8 +7,8 @@ The origin of each character is known. In assistant message i the model generate
 
 **Start.** The template's text before the first character of message i is compared with the end of the generation
 prompt. The reply begins after the prompt. If a template writes another header into earlier turns than into the prompt,
-the reply begins after the text that both share; a prompt of another mode of the template (``enable_thinking``) counts
-if the header equals it.
+the reply begins after the text that both share; a prompt of another mode of the template (``enable_thinking``) is used
+if it equals the header.
 
 **End.** The messages up to i are rendered with and without generation prompt. The template's text after the last
 character of message i that both share closes the turn, and its last special token is the stop token. A special token

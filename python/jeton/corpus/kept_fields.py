@@ -1,6 +1,6 @@
 """`KeptFields`: fields of records that are kept beside their texts, as JSON: ids, URLs, labels.
 
-A field is named as it is in the record, ``"url"``, or by the path to it, ``"meta.url"`` or ``"tags.0"`` (`fields`). A
+A field is named by its key in the record, ``"url"``, or by its path, ``"meta.url"`` or ``"tags.0"`` (`fields`). A
 record without the field has no entry for it. A document without a record has its file and number instead.
 
 Python parses each line once more, because the core reads the text only: about 4 seconds per gigabyte, compared to 6 for

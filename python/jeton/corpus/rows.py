@@ -3,7 +3,7 @@
 The core parses blocks of JSON lines. Lines that it cannot parse take the slow path, `json.loads`, which has the final
 decision and supplies the error message.
 
-Parquet is read row group by row group, some rows at a time, in the memory of the pages of one column and of one batch.
+Parquet is read row group by row group, some rows at a time. Memory: the pages of one column, and one batch.
 pyarrow decodes without its threads, because counting runs at the same time and uses all cores.
 """
 

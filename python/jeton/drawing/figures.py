@@ -1,8 +1,8 @@
 """Figures of matplotlib, an optional dependency: one style for print, labels, a source note, and saving.
 
 Text has 9 points, and in SVG it is paths, so it looks the same in every program. Adjacent series differ in lightness
-and in marker or line style, so figures can be read in gray. The same figure is the same file on the same day, which
-``SOURCE_DATE_EPOCH`` sets.
+and in marker or line style, so figures can be read in gray. A figure that is drawn again on the same day (or with
+``SOURCE_DATE_EPOCH``) gives an identical file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tokenizers that `AutoTokenizer` of `transformers` builds from a SentencePiece `.model`, by class and major version.
 
 Both versions convert the model to components of Hugging Face's `tokenizers`, so the result is a tokenizer of
-`tokenizer.json`: its model is BPE with merges or Unigram in 64 bits, and added tokens split the text. `model_folder`
+`tokenizer.json`. Its model is BPE with merges, or Unigram in 64 bits, and added tokens split the text. `model_folder`
 decides when this is read instead of SentencePiece's own pipeline.
 
 | | 4 | 5 |
@@ -73,7 +73,7 @@ _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("NllbTokenizer", 4): {"lstrip": True, "normalized": True},
     ("BarthezTokenizer", 5): {"lstrip": True},
 }
-# If the configuration gives these tokens, version 5 puts other tokens, or another order of them, before the pieces.
+# Keys of tokens that, if given, change the tokens that version 5 puts before the pieces, or their order.
 _PEGASUS_KEYS = ("mask_token", "mask_token_sent")
 _TURNS = ("<start_of_turn>", "<end_of_turn>")  # user-defined pieces of Gemma that version 4 makes special
 # CodeLlama's tokens of infilling: key -> default. Version 4 has no fill token.
@@ -353,7 +353,7 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
         if token is not None
     ]
     if version == 5:
-        # those of the configuration replace those of the model and the class
+        # tokens of the configuration replace those of the model and the class
         of_class = [*languages, *own] if name == "MBartTokenizer" else [*own, *languages, *sentinels]
         if name == "PegasusTokenizer":
             names = layouts.LAYOUTS["pegasus"]["specials"]

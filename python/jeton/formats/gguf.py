@@ -64,8 +64,8 @@ _DEFAULT_IDS = {
     "t5": {"eos": 1, "unk": 2, "pad": 0},
 }
 
-# Spellings of control tokens, whatever their type is in the file: those that end a text, and for each role of filling
-# in the middle the candidates for its token, unless the file has one of the role's keys.
+# Spellings of tokens that are control tokens, whatever their type in the file: those that end a text, and the
+# candidates for each role of filling in the middle. The latter do not count if the file has one of the role's keys.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
     *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),

@@ -9,7 +9,7 @@ folder      files of a folder of shards, in `storage`: local, or at a URL; outpu
 sealed      files of JSON with a digest of their own bytes; checks: types and ranges of their entries
 running     the tasks that are not complete, by a runner (`jeton.runners`); pace: their rate, for `status`
 skipping    records that were skipped: files of rejects, and limits
-validity    completions that are not those of the plan any more, and changes of plans
+validity    completions that no longer match the plan, and changes of plans
 merging     completion files → manifest and report; joins shards
 verification  reads everything again; relocation: inputs that have been moved, or are missing
 dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)

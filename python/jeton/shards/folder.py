@@ -18,8 +18,9 @@ a completed task has its shard even after a crash of the machine. A process that
     manifest.json without report.json                   merging again writes the same manifest, and the report
     a plan that has grown, before or after its rename   tasks that it changes have no completion, and run again
 
-A completion has the identity of its task (`Plan.identity`), so a plan may change while tasks stay complete. Folders of
-earlier versions of Jeton have the digest of their plan there; they are valid while the plan is the same.
+A completion has the identity of its task (`Plan.identity`), so a plan may change while tasks stay complete. In folders
+of earlier versions of Jeton, completions have the digest of the plan instead; they are valid while the plan is
+unchanged.
 
 Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
 in their times alone.

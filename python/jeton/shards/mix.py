@@ -7,7 +7,7 @@ Shards have no weights, so a mix changes without encoding anything again. All nu
 
 - epochs, ids and samples of a source are taken as given;
 - sources with weights share the ids that are left of ``tokens``, in proportion to the weights; without ``tokens``, they
-  share as many as there are without repeating one of them more often than its ``max_epochs``.
+  share as many ids as their ``max_epochs`` permit.
 
 Ids are those of the documents or, of packed shards, of the rows, with padding.
 """

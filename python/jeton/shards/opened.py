@@ -136,7 +136,7 @@ class OpenShard:
 
 
 class OpenShards:
-    """Shards of folders that have the same tokenizer and the same rows.
+    """Shards of folders with a common tokenizer and row length.
 
     Attributes:
         folders: the folders.

@@ -107,7 +107,7 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Share of the parent's tokens of a corpus that are the same tokens at the same places in the child's encoding.
+    """Share of the parent's tokens of a corpus that the child's encoding has at the same positions.
 
     Args:
         parent, child: the tokenizers.

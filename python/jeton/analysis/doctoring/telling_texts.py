@@ -1,8 +1,8 @@
 """Telling texts: those on which readers of one tokenizer differ, short ones first.
 
-They are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, `generated_texts`,
-and, for two definitions that differ, texts of a fast search among the entries of the vocabulary and more generated
-texts.
+They are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, and
+`generated_texts`. For two definitions that differ, a fast search among the entries of the vocabulary and more generated
+texts adds others.
 """
 
 from __future__ import annotations

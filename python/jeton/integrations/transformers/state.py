@@ -1,4 +1,4 @@
-"""`BackendState`: the engine that corresponds to a `tokenizers.Tokenizer`, made again after each change of it.
+"""`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
 The tokenizer stays the source of truth. A snapshot holds the engine of one state of it, and the values by which a later
 call notices a change (`changes`). Equal tokenizers share one engine.
