@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Sign, tokens, and number of tokens left out, of A and of B; without a side that has none."""
+        """Sign, tokens, and number of tokens left out, of A and of B; a side without tokens is omitted."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),

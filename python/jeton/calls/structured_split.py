@@ -103,7 +103,7 @@ class _Splitter:
         return end if end > least else None
 
     def overlap_start(self, start: int, end: int, most: int) -> int:
-        """Start of the longest end of a chunk within `most` tokens: of a block, else a line, else a smaller unit."""
+        """Start of the longest suffix of a chunk within `most` tokens: of blocks, else lines, else smaller units."""
         part = self._text[start:end]
         earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]
         first, last = bisect_left(self._places, max(earliest, start + 1)), bisect_left(self._places, end)

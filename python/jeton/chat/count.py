@@ -163,7 +163,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Tokens of the form of a message, and the texts that count: the role, the content, others."""
+    """Number of tokens of a message's structure, and the texts to count: the role, the content, others."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")

@@ -52,9 +52,9 @@ ADDED_TOKENS = "added_tokens_decoder"
 def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the configuration of a folder; empty if there is none.
 
-    As in transformers, the roles of `special_tokens_map.json` count, and precede, if the configuration lists no
-    ``added_tokens_decoder``; chat templates in files of their own precede those in the configuration. The content of
-    `added_tokens.json` is stored under its file name.
+    As in transformers, the roles of `special_tokens_map.json` take precedence if the configuration lacks
+    ``added_tokens_decoder``, else they are ignored; chat templates in files of their own precede those in the
+    configuration. The content of `added_tokens.json` is stored under its file name.
 
     Raises:
         FormatError: a file is not a JSON object, or not UTF-8.

@@ -57,7 +57,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """The tokenizer with new ids by old id, -1 to drop an entry; False if ranks by id became a list of merges."""
+    """The tokenizer with new ids by old id (-1 drops an entry); False if ranks by id became a list of merges."""
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}

@@ -231,7 +231,7 @@ class Engine:
         """The text of ids.
 
         Raises:
-            Unproven: an id is unknown or no integer.
+            Unproven: an id is unknown or not an integer.
         """
         try:
             return self._core.decode_text(ids, skip_special=skip_special_tokens)
@@ -242,7 +242,7 @@ class Engine:
         """The text of each row.
 
         Raises:
-            Unproven: an id is unknown or no integer.
+            Unproven: an id is unknown or not an integer.
         """
         try:
             return self._core.decode_lists(rows, threads(), as_text=True, skip_special=skip_special_tokens)

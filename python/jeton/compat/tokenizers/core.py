@@ -142,7 +142,7 @@ class Tokenizer:
         """The content of a `tokenizer.json`.
 
         Args:
-            pretty: whether it has lines.
+            pretty: whether it is indented, on several lines.
         """
         has_lines = flag(pretty, "pretty")
         return _pretty(self._json()) if has_lines else self._json()

@@ -171,7 +171,7 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template around one text, without and with special tokens; None if the text is not exactly once in it."""
+        """The template around one text, without and with special tokens; None unless it has the text exactly once."""
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property

@@ -51,7 +51,7 @@ def find_ollama(name: str) -> Path:
 
 
 def ollama_models() -> dict[str, Path]:
-    """Returns the models in Ollama's folder: shortest name, with the prefix -> manifest.
+    """Returns the models in Ollama's folder: shortest name with the prefix ``ollama:`` -> manifest.
 
     Examples:
         >>> import tempfile

@@ -121,7 +121,7 @@ class LlmC(_Raw):
 
 
 class _LlmCWriter(_Writer):
-    """Writes the header, which has the number of ids, before the ids: they wait in a temporary file."""
+    """Writes the header, which has the number of ids, then the ids, which wait in a temporary file."""
 
     def __init__(
         self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, held: BinaryIO, facts: ShardFacts
