@@ -117,7 +117,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
     places, others = ours + start, theirs + other
     order = np.argsort(places)
     places, others = places[order], others[order]
-    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # of diagonals
+    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # ends of diagonals
     firsts, lasts = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(places)]])
     lengths = lasts - firsts + size - 1
     runs = map(Run, places[firsts].tolist(), others[firsts].tolist(), lengths.tolist())
@@ -133,7 +133,7 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
     is_equal = counts[at] == other_counts[other_at]
     at, other_at = at[is_equal], other_at[is_equal]
     sizes = counts[at]
-    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of an occurrence
+    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # number of each occurrence
     return order[np.repeat(first[at], sizes) + number], other_order[np.repeat(other_first[other_at], sizes) + number]
 
 

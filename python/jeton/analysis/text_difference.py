@@ -24,7 +24,7 @@ __all__ = ["Change", "TextDifference"]
 
 # Limits of the printed form; `to_json` and the attributes are always complete.
 MAX_CHANGES_SHOWN = 20
-MAX_TOKENS_SHOWN = 60  # of each side of a change
+MAX_TOKENS_SHOWN = 60  # tokens of each side of a change
 NUM_AROUND = 4  # tokens in common before and after a change
 
 _CSS = (

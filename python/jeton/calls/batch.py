@@ -23,7 +23,7 @@ __all__ = ["PaddedBatch", "RowSegments", "TokenBatch"]
 
 Int64: TypeAlias = NDArray[np.int64]
 
-MAX_LENGTH = (1 << 31) - 1  # of a row
+MAX_LENGTH = (1 << 31) - 1  # ids of a row
 MAX_PAD_ID = (1 << 32) - 1
 MAX_ROWS_SHOWN, MAX_IDS_SHOWN = 8, 24  # in a notebook
 

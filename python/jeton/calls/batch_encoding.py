@@ -26,7 +26,7 @@ from .truncation import Truncation, combine, split
 __all__ = ["BatchEncoder", "Item"]
 
 Int64: TypeAlias = NDArray[np.int64]
-Words: TypeAlias = Sequence[Sequence[str | bytes]]  # of each text
+Words: TypeAlias = Sequence[Sequence[str | bytes]]  # the words of each text
 
 # Rows that overlap by the stride have more ids than their texts.
 MAX_IDS = 1 << 30
@@ -125,7 +125,7 @@ class BatchEncoder:
         ends = np.cumsum([0, *map(len, words)])
         joined = found._replace(offsets=found.offsets[ends])
         if self.with_words:
-            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # of each word in its text
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # word -> index in its text
             joined = joined._replace(words=np.repeat(indices, found.lengths))
         return joined
 
@@ -214,7 +214,7 @@ class BatchEncoder:
             ends = sizes.cumsum().reshape(sizes.shape)
             for column, item in enumerate(items):
                 first = None if item.text is None else texts[item.text].first_hf_offsets
-                if first is not None:  # of the first id of each text in a row
+                if first is not None:  # the first id of each text in a row has its own offsets
                     has_ids = sizes[:, column] > 0
                     places = (ends - sizes)[has_ids, column]
                     hf_offsets[places] = first[starts[has_ids, column]]
@@ -235,7 +235,7 @@ class BatchEncoder:
         firsts = [text.first_hf_offsets for text in texts if text.first_hf_offsets is not None]
         if firsts:
             lengths = segments.lengths.ravel()
-            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # of the first id of each text in a row
+            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # index of the first id of each text in a row
             hf_offsets[places] = np.concatenate([of_template, *firsts])[index[places]]
         return hf_offsets
 

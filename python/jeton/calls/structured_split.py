@@ -23,7 +23,7 @@ from .structure import HEADED, LINE, boundaries
 __all__ = ["structured_split"]
 
 Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
-Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # of a Chunk
+Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fields of a `Chunk`
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
 MARGIN = 64  # characters behind a position that decide about a sentence or word there

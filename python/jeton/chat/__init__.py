@@ -458,7 +458,7 @@ def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -
 
     first, last = np.array(generated).T
     starts, ends = char_spans.T
-    at = last.searchsorted(starts, side="right")  # of the first run that ends after the token's start
+    at = last.searchsorted(starts, side="right")  # index of the first run that ends after the token's start
     begins = np.append(first, np.iinfo(np.int64).max)[at]
     mask: list[bool] = (begins < np.maximum(ends, starts + 1)).tolist()
     return mask

@@ -31,7 +31,7 @@ TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
 FUNCTIONS, SHARED_SYSTEM = 9, -4  # a system message for the definitions; the discount for sharing an existing one
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
-MAX_DEPTH = 100  # of nested schemas
+MAX_DEPTH = 100  # depth of nested schemas
 
 _FIELDS = {"role", "content", "name", "tool_calls", "function_call", "tool_call_id"}
 _TEXTS = {"text": "text", "refusal": "refusal"}  # type of a part -> its field

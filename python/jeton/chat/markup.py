@@ -19,7 +19,7 @@ from .provenance import CALLER, OriginRun, TracedStr, runs_of
 
 __all__ = ["ESCAPED_CHARS", "TracedMarkup", "escaped", "marked"]
 
-ESCAPED_CHARS = 5  # of the longest escape, &#34;
+ESCAPED_CHARS = 5  # characters of the longest escape, &#34;
 
 
 def escaped(value: Any) -> TracedMarkup:

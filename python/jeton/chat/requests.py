@@ -119,7 +119,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, made
         return
     texts: list[str] = []
-    first = path  # of the texts
+    first = path  # path of the texts
     thoughts: list[str] = []
     for place, block in _each(content, f"{path}.content"):
         kind = block.get("type")

@@ -15,7 +15,7 @@ from ..errors import ConfigError
 
 __all__ = ["MAX_DEPTH", "tools_section"]
 
-MAX_DEPTH = 100  # of nested schemas
+MAX_DEPTH = 100  # depth of nested schemas
 _TYPES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 
 

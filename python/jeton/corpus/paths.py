@@ -52,7 +52,7 @@ BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 4 << 20  # bytes per request of a remote file, whose first byte takes tens of milliseconds
-HEAD_BLOCK = 1 << 16  # likewise if only the first lines are read
+HEAD_BLOCK = 1 << 16  # the same, if only the first lines are read
 # Errors of files that the policy "skip" leaves out: dangling links, circular ones, and files without a permission.
 UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
 UNREADABLE_FOLDER = "folder that cannot be read"

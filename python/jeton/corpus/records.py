@@ -31,7 +31,7 @@ Group: TypeAlias = tuple[TextColumn, Sequence[int], Sequence[bytes] | None]
 Read: TypeAlias = tuple[int, bytes | None, object]  # number, text or None if it is skipped, and the record
 
 READ_BYTES = 1 << 18
-BLOCK = 512  # of a tar
+BLOCK = 512  # bytes of a block in a tar
 
 
 def json_texts(
@@ -412,7 +412,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
         archive = tarfile.TarFile(fileobj=cast(Any, forward), mode="r", tarinfo=_Member)
         while (member := archive.next()) is not None:
             yield member, partial(read, member)
-            archive.members = []  # type: ignore[attr-defined]  # else they stay in memory
+            archive.members = []  # type: ignore[attr-defined]  # otherwise members stay in memory
     except JetonError:
         raise
     except (tarfile.TarError, ValueError, OverflowError, IndexError) as error:

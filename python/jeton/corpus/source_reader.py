@@ -433,7 +433,7 @@ class SourceReader:
         names = getattr(dataset, "column_names", None)
         column = resolved.field
         if names is not None and column not in names:
-            column = column.partition(".")[0]  # of a nested field
+            column = column.partition(".")[0]  # top level of a nested field
         if names is not None and column not in names:
             found = ", ".join(map(repr, names[:8]))
             message = (

@@ -290,7 +290,7 @@ def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tupl
     """Returns the smallest covering character ranges; invalid UTF-8 counts as many characters as it has U+FFFD."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # the character a byte is in; characters begun before
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # character of each byte; characters before it
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

@@ -309,7 +309,7 @@ def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
     captions = {place: _caption(tree, place) for place in kept}
     order = sorted(kept)  # children before parents
     level: dict[int, int] = {}
-    width: dict[int, float] = {}  # of a node's subtree, in columns
+    width: dict[int, float] = {}  # node -> width of its subtree, in columns
     for place in order:
         own = max(display_width(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
         parts = parted.get(place, ())

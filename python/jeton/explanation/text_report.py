@@ -164,7 +164,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
         name, match = describe(id), pretoken.text[start:end]
-        prefix = name.removesuffix(match) if name.endswith(match) else b""  # of entries that continue a word
+        prefix = name.removesuffix(match) if name.endswith(match) else b""  # prefix of entries that continue a word
         yield f"{visible(name)}  id {id}; {_tried(pretoken.text[start:], end - start, prefix)}"
     left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
     if left_out > 0:

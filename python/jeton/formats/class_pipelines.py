@@ -45,7 +45,7 @@ _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
 _ONLY_5 = ("AlbertTokenizer", "BarthezTokenizer", "PegasusTokenizer")
 _CLASSES = tuple(name for name in layouts.CLASSES if name not in ("XGLMTokenizer", *_ONLY_5))
-_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # of version 5
+_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # default ids in version 5
 # class -> default tokens of its roles
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},

@@ -457,7 +457,7 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
     }
     parts = [_substitute(r"[\x{B}\x{C}\x{85}]", " "), normalizer]
     if strips:
-        syllables = range(0xAC00, 0xD7A4, 588)  # of one first consonant each
+        syllables = range(0xAC00, 0xD7A4, 588)  # first syllable of each group with one initial consonant
         korean = [
             _substitute(f"[{chr(first)}-{chr(first + 587)}]", chr(0x1100 + i)) for i, first in enumerate(syllables)
         ]

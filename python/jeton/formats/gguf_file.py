@@ -32,7 +32,7 @@ MAX_BYTES = 1 << 28
 _MAX_KEY = 1 << 16  # ggml's limit of a key
 _MAX_DIMENSIONS = 4  # ggml's limit of a tensor
 _CHUNK = 1 << 20
-_ALIGNMENT = 32  # of the tensors' data, unless `general.alignment` says otherwise
+_ALIGNMENT = 32  # alignment of the tensors' data, unless `general.alignment` gives another one
 
 _UINT32, _BOOL, _STRING, _ARRAY = 4, 7, 8, 9
 # type -> its letter in `struct` and `array`

@@ -34,7 +34,7 @@ Check: TypeAlias = Callable[[Any], bool]
 
 MAX_COUNT = (1 << 63) - 1
 MAX_SHOWN = 60  # characters of a value in a message
-SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # of all layouts
+SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # suffixes of all layouts
 
 
 def is_count(value: Any) -> bool:

@@ -43,7 +43,7 @@ AMOUNTS = ("weight", "epochs", "tokens", "samples")
 NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) ?([kKMBT]?)")
 UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 MAX_EPOCHS = 1000
-OPTIONS = (*READING, INPUT_TYPE, "include", "exclude")  # of a `Corpus`
+OPTIONS = (*READING, INPUT_TYPE, "include", "exclude")  # options of a `Corpus`
 MAX_AMOUNT = 10**18
 
 
@@ -191,7 +191,7 @@ def _number(value: object, where: str) -> Fraction:
     if isinstance(value, str) and (match := NUMBER.fullmatch(value)):
         found = Fraction(match[1]) * UNITS[match[2]]
     elif isinstance(value, str) and re.fullmatch(r"[0-9]{1,40}/[0-9]{1,40}", value) and not value.endswith("/0"):
-        found = Fraction(value)  # as to_json writes it
+        found = Fraction(value)  # a fraction, in the form that `to_json` writes
     elif isinstance(value, int | float | Fraction) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT:
         found = Fraction(str(value))
     if found == 0:

@@ -68,7 +68,7 @@ VERSION = 2
 # Two seconds of encoding: little is lost with a task, and the cost of starting one is negligible.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
-MAX_SEED = (1 << 64) - 1  # of a shuffle
+MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
 # Tasks, and shards, of a plan: status and merge hold all of them in memory, 0.4 KB and 4 KB each.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32

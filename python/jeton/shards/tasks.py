@@ -202,7 +202,7 @@ def cut_tasks(
         4 [(2, 0, None)]
     """
     held: list[Piece] = []
-    names: set[str] = set()  # of their files
+    names: set[str] = set()  # names of their files
     number = cost = num_bytes = 0
     for index, file in enumerate(inputs):
         start, end_of_cuts = 0, file.cut_size

@@ -158,7 +158,7 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
-        self._totals: Totals | None = None  # of the completions
+        self._totals: Totals | None = None  # totals of the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
         # task -> ids of its first documents, number of documents and of ids found in the shards
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}

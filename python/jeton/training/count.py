@@ -36,7 +36,7 @@ __all__ = ["count", "count_batches", "count_pretokens", "counts_of", "without_ra
 
 _log = logging.getLogger("jeton")
 
-SUFFIX = ".jtc"  # of a file of counts
+SUFFIX = ".jtc"  # suffix of files of counts
 PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files of a folder of shards
 
 # Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.

@@ -72,7 +72,7 @@ PRIVATE = {
 
 
 MAX_SHOWN = GIANT_BYTES  # characters of an entry or text in a report, so that ordinary entries are whole
-SHOWN = 64  # of a longer one
+SHOWN = 64  # characters that are shown of a longer one
 
 
 class Entries:

@@ -223,7 +223,7 @@ class Template:
 
 
 Facts: TypeAlias = dict[str, Any]
-Result: TypeAlias = Finding | str | None  # of a rule: a finding, the reason why it was skipped, or nothing
+Result: TypeAlias = Finding | str | None  # result of a rule: a finding, the reason why it was skipped, or nothing
 Rule: TypeAlias = Callable[[Template, Facts], Result]
 
 

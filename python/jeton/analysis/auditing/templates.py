@@ -52,7 +52,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
         ChatTemplateError: there is no such template, or it is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    facts: Facts = {"markers": has_generation(template.source())}  # also an error of a broken template
+    facts: Facts = {"markers": has_generation(template.source())}  # raises for a broken template
     refused = template.attempt(PLAIN[:2])
     if isinstance(refused, str):
         reason = translate("the template refuses the messages: {error}", error=refused)
@@ -220,7 +220,7 @@ def _proved_stop(template: Template) -> str | None:
     try:
         chat = template.tok.chat(PLAIN[:2], tools=tools, **options)
         stops = chat.replies[-1].stops if chat.replies else ()
-    except JetonError:  # also a text that the tokenizer cannot encode
+    except JetonError:  # includes texts that the tokenizer cannot encode
         return None
     found = [chat.text[start:end].strip() for start, end in stops]
     return next((text for text in found[-1:] if text in template.controls), None)

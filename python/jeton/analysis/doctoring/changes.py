@@ -232,7 +232,7 @@ class _Entries:
         self.kinds = {id: TOKEN if kind in (ADDED, SPECIAL) else kind for id, kind, _ in model}
         self.merges = list(merges)
         if not merges and isinstance(tok.definition.model, Bpe):
-            self.merges = list(tok._core.merges())  # of ranks, whose merges follow from them
+            self.merges = list(tok._core.merges())  # the merges that follow from ranks
         model_type = tok.definition.model
         scores = tok._core.scores() if isinstance(model_type, Unigram | Pieces) else []
         self.scores = list(scores)  # by id

@@ -42,7 +42,7 @@ class Adapted(TrainingPreset):
         recipe = self.base.recipe(request)
         stages = recipe.stages
         own: Component = dict(self.normalizer)
-        rest = stages.normalizer[1:]  # those of `WordModel`
+        rest = stages.normalizer[1:]  # stages of `WordModel`
         stages = replace(
             stages,
             normalizer=rest if self.is_normalized else (own, *rest),

@@ -167,7 +167,7 @@ def flag(value: Any, name: str) -> bool:
     """
     if value is True or value is False:
         return bool(value)
-    if type(value).__name__ in ("bool_", "bool"):  # of NumPy
+    if type(value).__name__ in ("bool_", "bool"):  # NumPy's booleans
         return bool(value)
     raise TypeError(f"argument '{name}': '{type(value).__name__}' object is not an instance of 'bool'")
 

@@ -48,7 +48,7 @@ class Model(Part):
 
     kind = "model"
     __slots__ = ()
-    _order: ClassVar[tuple[str, ...]] = ()  # of the members of its JSON
+    _order: ClassVar[tuple[str, ...]] = ()  # order of the members of its JSON
 
     def __init__(self) -> None:
         self.cell = BPE().cell
@@ -168,7 +168,7 @@ class Model(Part):
         if options["type"] == "Unigram":
             if any(map(_BYTE.fullmatch, values)):  # the range of each is that of all unknown characters
                 return None
-            values = [data[at:end].decode() for at, end in spans]  # also of unknown characters
+            values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too
         if options["type"] == "BPE" and options["unk_token"] is None:  # ranges pass over unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
@@ -223,7 +223,7 @@ class Model(Part):
 
     def get_trainer(self) -> Any:
         """The trainer of such a model, with its defaults."""
-        trainers = import_module(".trainers", __package__)  # which needs this module
+        trainers = import_module(".trainers", __package__)  # imported here because it needs this module
         return getattr(trainers, f"{self.cell._state['type'].replace('BPE', 'Bpe')}Trainer")()
 
     def __getstate__(self) -> bytes:

@@ -319,7 +319,7 @@ class Part:
 class SequencePart(Part):
     """Parts of one kind, applied one after the other; base class of the Sequences with items that can be assigned."""
 
-    _key: ClassVar[str]  # of the list, in JSON
+    _key: ClassVar[str]  # key of the list, in JSON
     _role: ClassVar[str]  # in messages
     _new_arguments = ([],)
 

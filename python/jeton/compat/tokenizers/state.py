@@ -254,8 +254,8 @@ class State:
         self._ids: dict[str, int] = {}
         self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
-        self._tok: Tokenizer | None = None  # of the last build of this vocabulary
-        self._model_version: Any = None  # of the model's object in that build
+        self._tok: Tokenizer | None = None  # tokenizer of the last build with this vocabulary
+        self._model_version: Any = None  # version of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
         self._replica: Any = None

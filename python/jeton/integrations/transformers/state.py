@@ -260,7 +260,7 @@ class BackendState:
             if getattr(model, "alpha", None) is not None:  # `alpha` is not serialized
                 raise Unproven("a model that samples")
             engine = engine_of(backend)
-        except BaseException as error:  # of Jeton, or of the library, whose panics are not an `Exception`
+        except BaseException as error:  # an error of Jeton or the library, whose panics are not an `Exception`
             if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
                 raise
             return Snapshot(backend, seen, found, model, options, None, _reason(error), error)

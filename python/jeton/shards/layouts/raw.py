@@ -71,7 +71,7 @@ class _Writer(ShardWriter):
 
     def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile, mask: OutputFile | None) -> None:
         self._tokens, self._ends, self._mask = tokens, ends, mask
-        self.num_tokens = 0  # of the documents
+        self.num_tokens = 0  # ids of the documents
 
     def add(
         self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
