@@ -129,9 +129,9 @@ class TrainingFacts:
 
     Attributes:
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
-        preset_options: options of the preset that differ from its defaults; None: none.
+        preset_options: options of the preset that differ from its defaults; None without any.
         preset, tie_break, min_frequency: as passed to `train`; Unigram has no ties.
-        rules, superwords: merge rules and the superword stage, as passed to `train`; None: none.
+        rules, superwords: merge rules and the superword stage, as passed to `train`; None without any.
         vocab_size: as passed to `train`; training may have stopped below it.
         num_merges: number of learned merges.
         stopped: reason why training ended before `vocab_size`, or None.

@@ -949,7 +949,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return is_canonical(self, ids, self._defaults.special if special is None else special)
 
     def drift(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> Drift | None:
-        """The first position at which encoding the text of ids gives other ids, and the cause; None: there is none.
+        """The first position at which encoding the text of ids gives other ids, and the cause; None without one.
 
         The text of ids is `decode` of them, with the special ids (of special tokens, but the unknown token) marked.
         Encoding matches only the special tokens of these ids and applies no template. Text after a special token is
@@ -1348,7 +1348,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return decoded
 
     def vocab_bytes(self, size: int | None = None) -> VocabBytes:
-        """The bytes of all ids, the ids of special tokens, and that of the end: what constrained decoding needs.
+        """The bytes of all ids, the ids of special tokens, and the id of the end, for constrained decoding.
 
         Args:
             size: number of rows of the model's output, if it has more than the vocabulary; the rest are ``b""``.

@@ -221,7 +221,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns with one int64 array per row, by the names of transformers: what `datasets.map` takes.
+        """Columns with one int64 array per row, by the names of transformers, as `datasets.map` takes them.
 
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as

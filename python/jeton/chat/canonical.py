@@ -125,7 +125,7 @@ class _Comparison:
         old: the ids, uint32[n].
         new: the ids of their text, uint32[m].
         first: the first position at which they differ; None if they are equal.
-        unk: the id of the unknown token; -1: there is none.
+        unk: the id of the unknown token; -1 without one.
         text: the text that is encoded.
         decoded: the text that the ids decode to. It may lack special tokens.
     """

@@ -77,7 +77,7 @@ SpanSource: TypeAlias = Literal["message", "header", "sampled", "closing", "temp
 
 
 class IdSpan(NamedTuple):
-    """A range of ids of a conversation, and who wrote it.
+    """A range of ids of a conversation, and its author.
 
     Attributes:
         source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
@@ -521,7 +521,7 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text that ends the sampled turn, whether or not a message follows; None if it is unknown.
+        """Returns the text after a sampled turn that is the same at the end of a chat and before a message, if any.
 
         Args:
             given: the sampled reply.

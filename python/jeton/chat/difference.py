@@ -1,4 +1,4 @@
-"""`chat_diff`: the first id in which two chats differ, who wrote the text there, and the cause.
+"""`chat_diff`: the first id in which two chats differ, the author of the text there, and the cause.
 
 A cache of prompts can reuse the ids before the first one that differs. The author of the text there is known from the
 rendering (`provenance`). The cause is a change of the request. It is found by substitution: the first request is
@@ -38,15 +38,15 @@ class ChatDifference:
     """The first difference of two chats, A and B. Its string is a report.
 
     Attributes:
-        kind: ``"same"``; ``"continues"``: one has all ids of the other; else what changed: ``"tool"``, ``"tools"``,
-            ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"``: the template writes earlier
-            messages differently because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``, ``"special
-            token"``, or ``"unknown"``.
+        kind: ``"same"``; ``"continues"``: one has all ids of the other; else the kind of change: ``"tool"``,
+            ``"tools"``, ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"``: the template writes
+            earlier messages differently because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``,
+            ``"special token"``, or ``"unknown"``.
         cause: the cause in words.
         position: index of the first id that differs, and number of ids in common before it; None if all are the same.
         lengths: number of ids of A and of B.
         char: index of the first character that differs, in the rendered texts; None if the texts are the same.
-        authors: who wrote the character there in A and in B, in words.
+        authors: the author of the character there in A and in B, in words.
         origins: the origin of that character in A and in B, from the renderings; None at the end of a text.
         excerpts: text of A and of B from there.
 

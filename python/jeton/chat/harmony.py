@@ -87,7 +87,7 @@ def system(
         reasoning: the effort.
         date: today's date: ``"2025-06-28"``.
         cutoff: date at which the training data ends.
-        identity: who the model is; instructions are in the message of `developer`.
+        identity: the model's name and maker, in a sentence; instructions are in the message of `developer`.
         channels: the channels, one of which the model must name in each message.
         tools: namespaces of built-in tools: ``{"name": …, "description": …, "tools": […]}``, such as
             ``ToolNamespaceConfig.browser().model_dump()`` of `openai-harmony`.

@@ -1,4 +1,4 @@
-"""Proof that a rendering continues a previous one: where a sampled reply ends in it, and what differs if anything does.
+"""Proof that a rendering continues a previous one: the end of a sampled reply in it, or the reason why it does not.
 
 The end of a reply is found by provenance. It is after the last character that comes from the reply's message, at the
 sampled stop token if there is one. No spelling of a marker is assumed.
@@ -260,7 +260,7 @@ def _origins(rendering: Rendering, start: int) -> list[Origin]:
 
 
 def _writer(run: RenderedRun) -> str:
-    """Names who wrote a run of text."""
+    """Names the author of a run of text."""
     if run.origin.source in ("message", "caller"):
         return _owner(run.origin)
     return "its own text" if run.turn is None else f"its own text in message {run.turn}"

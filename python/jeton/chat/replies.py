@@ -392,7 +392,7 @@ class _Derivation:
 
     @staticmethod
     def _overlap(text: str, tail: str) -> int:
-        """Length of the longest text that begins the one and ends the other."""
+        """Length of the longest prefix of one text that is a suffix of the other."""
         most = min(len(text), len(tail))
         return next((length for length in range(most, 0, -1) if tail.endswith(text[:length])), 0)
 

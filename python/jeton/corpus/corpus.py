@@ -1,4 +1,4 @@
-"""`Corpus`: what to read, and how."""
+"""`Corpus`: sources of documents, and options of reading."""
 
 from __future__ import annotations
 

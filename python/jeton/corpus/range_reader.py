@@ -31,7 +31,7 @@ class RangeReader:
     """Documents of ranges, with statistics.
 
     Args:
-        ranges: what to read, in order; no two ranges of one file.
+        ranges: the ranges to read, in order; at most one of each file.
         corpus: options of reading; its sources are not used.
         check: called often; may raise to stop.
         conversations: the field of a row is a list, as JSON, not a text.

@@ -251,7 +251,7 @@ class Metadata:
         return set(), set()
 
     def template(self, *, bos: bool, eos: bool, always: bool = False) -> Component | None:
-        """Returns what llama.cpp adds; `bos` and `eos` are its defaults, `always` is whether it overrides False."""
+        """Returns llama.cpp's template; `bos`, `eos`: its defaults; `always`: whether it overrides False."""
         first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
         last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
         pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; this is how Llama and T5 join two
@@ -440,7 +440,7 @@ def _read_word_pieces(metadata: Metadata) -> Tokenizer:
 
 
 def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
-    """Returns BERT's normalizer, surrounded by components for what llama.cpp does differently.
+    """Returns BERT's normalizer, surrounded by components for llama.cpp's differences.
 
     A vertical tab, a form feed and U+0085 are spaces, not removed. All marks are accents, not only those of the
     category Mn in an older version of Unicode. Only the first character of a decomposition is kept: the first consonant

@@ -2,7 +2,7 @@
 
 `read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
 configuration, its decoder. The ids of text are SentencePiece's, as those of the slow class of transformers 4.57, unless
-the folder asks for what SentencePiece lacks (`class_pipelines`).
+the folder asks for a feature that SentencePiece lacks (`class_pipelines`).
 
 `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's library applies
 SentencePiece's character map to grapheme clusters. The files are read again before they are returned, so that a

@@ -47,7 +47,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        config: content of `tokenizer_config.json`; empty or None: there is none.
+        config: content of `tokenizer_config.json`; empty or None without one.
         is_folder: whether the file is read as part of a folder; transformers' default then decides on lowercasing.
 
     Raises:

@@ -31,7 +31,7 @@ _NEUTRAL = [{"role": "user", "content": "Hello"}]  # stands in for an unknown pr
 
 
 class JetonRenderer:
-    """A `Renderer` whose forms of messages are those of a chat template.
+    """A `Renderer` with the message formats of a chat template.
 
     Args:
         tok: the tokenizer.

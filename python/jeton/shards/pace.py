@@ -25,7 +25,7 @@ class Pace(NamedTuple):
 
     Attributes:
         bytes_per_s: bytes of input a second; None: fewer than two tasks have completed lately.
-        idle_s: seconds since the last task completed; None: none has.
+        idle_s: seconds since the last task completed; None before the first one.
     """
 
     bytes_per_s: float | None = None

@@ -4,9 +4,9 @@ A plan names its inputs by size and version, its tokenizer by fingerprint, and i
 ``plan.json``, with the tokenizer beside it, so that a worker needs the folder and the inputs only. The number of
 workers, the runner and the version of Jeton are not part of it: they do not change the shards.
 
-A task has an identity, the digest of what determines its bytes: its pieces with the versions of their files, and the
-options. A plan whose inputs have grown or have been repaired, or that has another error policy, keeps the tasks whose
-identity is the same.
+A task has an identity, the digest of all that determines its bytes: its pieces with the versions of their files, and
+the options. A plan whose inputs have grown or have been repaired, or that has another error policy, keeps the tasks
+whose identity is the same.
 
 Planning lists files and reads none.
 """

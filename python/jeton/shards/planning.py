@@ -217,7 +217,7 @@ def plan(
 
 
 def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
-    """The plan of a folder whose inputs have been listed again; it is written if it differs from the one there.
+    """The plan of a folder whose inputs have been listed again; it is written if it differs from the stored one.
 
     Args:
         folder: the folder.
@@ -353,7 +353,7 @@ class Status:
         skipped: records that complete tasks have skipped; this and the next ones with ``details=True`` only.
         bytes_per_s: bytes of input a second, of the tasks that completed in the last ten minutes, on all machines.
         seconds_left: time left for the stage at that rate; None: unknown.
-        idle_s: seconds since a task completed; None: none has.
+        idle_s: seconds since a task completed; None before the first one.
 
     Examples:
         >>> Status("out", 1, 4, 100, 350, False, (0, 2, 3)).is_complete

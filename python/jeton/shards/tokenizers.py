@@ -1,4 +1,4 @@
-"""The tokenizer of a folder, from its file, or from memory if this process has the one that the file was written from.
+"""The tokenizer of a folder, from its file, or from memory if this process wrote the file.
 
 Reading a vocabulary and making the tables of its core take about a tenth of a second, in which a core encodes 15 MB.
 """

@@ -29,7 +29,7 @@ def remove_invalid(
 
     Args:
         folder: the folder.
-        plan: its plan, or the one that it is going to have.
+        plan: its plan, or its future one.
         share: the tasks of each stage to look at.
         files: facts of a task's files to compare with its completion: none, sizes or hashes.
 

@@ -1,4 +1,4 @@
-"""`verify`: reads all shards again and compares them with what their tasks recorded, and samples with the source.
+"""`verify`: reads all shards again and compares them with the records of their tasks, and samples with the source.
 
 The manifest and the report must be those that `merge` would make of the completions, and every file is hashed; one
 whose hash differs is not read further. Ids and documents are counted, and the highest id, bos and eos are checked. The

@@ -1,6 +1,6 @@
 """Limits of memory, disk and threads for counting and learning.
 
-The memory limit is that of the caller, or a quarter of the available memory.
+The caller sets the memory limit; by default it is a quarter of the available memory.
 """
 
 from __future__ import annotations

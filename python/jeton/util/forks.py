@@ -10,7 +10,7 @@ module, but no thread that would finish the import: every call that needs the mo
   acquire before a fork. The child therefore undoes imports that other threads began in these microseconds, or that
   outlasted the wait: it removes their locks and half-executed modules, so that the modules are imported again.
 
-This module is loaded by ``import jeton``, and imports only what every interpreter has loaded.
+This module is loaded by ``import jeton``, and imports only modules that every interpreter has loaded.
 """
 
 from __future__ import annotations

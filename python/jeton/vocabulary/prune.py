@@ -62,8 +62,8 @@ def prune(
         `report["for_merges"]` is the number of tokens that stay for the merge trees of others.
 
     Raises:
-        ConfigError: no criterion, unknown tokens, or a size below what must stay; a token of `remove` that others need
-            or that is referred to.
+        ConfigError: no criterion, unknown tokens, or a size below the number of entries that must stay; a token of
+            `remove` that others need or that is referred to.
         UnsupportedFeatureError: WordLevel, word and character models; SentencePiece's BPE with a piece of characters
             that are not pieces.
 

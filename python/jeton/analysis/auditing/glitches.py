@@ -1,8 +1,8 @@
 """Candidates of glitch tokens, from the embeddings of a model.
 
-Rows of tokens that a model was hardly trained on stay near their start, or decay: their norm is small, or their
-direction is that of rows that were certainly not trained. Such rows are those of entries that no text has and of
-special tokens that are called reserved or unused.
+Rows of tokens that a model was hardly trained on stay near their start, or decay: their norm is small, or they have the
+direction of rows that were certainly not trained. These are the rows of entries that no text has, and of special tokens
+that are called reserved or unused.
 
 Source: Land and Bartolo 2024, "Fishing for Magikarp", arXiv 2405.05417: the norm of input embeddings, and the cosine
 distance to the mean of untrained rows after removing the first principal component. Left out: verification by prompting

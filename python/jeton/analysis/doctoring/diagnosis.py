@@ -207,7 +207,7 @@ def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
 
 
 def _causes(one: Disagreement) -> list[str]:
-    """A sentence for each proven cause; without one, a sentence on what differs in the definitions."""
+    """A sentence for each proven cause; without one, a sentence on the differences of the definitions."""
     if one.causes and not one.causes[0].proven:
         words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
         if one.causes[0].cause == "unknown":

@@ -112,7 +112,7 @@ def _is_white_space(bpe: CoreBPE, id: int) -> bool:
 
 def _is_text(data: bytes) -> bool:
     """True for UTF-8."""
-    return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes what is not UTF-8
+    return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes other bytes
 
 
 def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:

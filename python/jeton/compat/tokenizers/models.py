@@ -166,7 +166,7 @@ class Model(Part):
         spans, names = encoded.byte_spans, self.entries.tokens
         values = [names[id] for id in encoded.ids]
         if options["type"] == "Unigram":
-            if any(map(_BYTE.fullmatch, values)):  # the range of each is that of all unknown characters
+            if any(map(_BYTE.fullmatch, values)):  # each has the range of all unknown characters
                 return None
             values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too
         if options["type"] == "BPE" and options["unk_token"] is None:  # ranges pass over unknown characters

@@ -174,7 +174,7 @@ class Split(PreTokenizer):
 
     Args:
         pattern: a string, or a `tokenizers.Regex`.
-        behavior: what becomes of a match: ``"removed"``, ``"isolated"``, ``"merged_with_previous"``,
+        behavior: treatment of a match: ``"removed"``, ``"isolated"``, ``"merged_with_previous"``,
             ``"merged_with_next"`` or ``"contiguous"``.
         invert: whether the text between matches counts as the match.
 

@@ -33,7 +33,7 @@ def truncation_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def truncation_of_json(facts: Any) -> dict[str, Any] | None:
-    """Reads what `truncation_json` returns.
+    """Reads the output of `truncation_json`.
 
     Raises:
         KeyError, TypeError: damaged.
@@ -64,7 +64,7 @@ def padding_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def padding_of_json(facts: Any) -> dict[str, Any] | None:
-    """Reads what `padding_json` returns.
+    """Reads the output of `padding_json`.
 
     Raises:
         KeyError, TypeError: damaged.

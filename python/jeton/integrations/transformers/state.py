@@ -154,7 +154,7 @@ class Snapshot:
 
     Attributes:
         backend: the tokenizer.
-        version, stages, model, options: what later states are compared with.
+        version, stages, model, options: values for the comparison with later states.
         engine: None if Jeton does not support the state.
         reason: why it does not.
         error: the exception.

@@ -48,7 +48,7 @@ class Places(NamedTuple):
         file: their file, or the file of each.
         numbers: line or row of each, from 1; None: the file is one document. 0: likewise, for one of several.
         num_documents: their number.
-        fields: fields of the record of each, as JSON; None: none are kept, or they have no record.
+        fields: fields of the record of each, as JSON; None if no fields are kept, or there are no records.
     """
 
     file: str | Sequence[str]

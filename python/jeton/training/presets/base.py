@@ -119,7 +119,7 @@ class Recipe:
         learn: learns the vocabulary.
         definition: definition of the tokenizer.
         special_tokens: tokens that split the documents first.
-        second_stages: stages of a second count of the corpus, for a second stage of learning; None: there is none.
+        second_stages: stages of a second count of the corpus, for a second stage of learning; None without one.
         by_line: True if the peer reads each line of a file as a document.
         unit: unit of progress.
     """
