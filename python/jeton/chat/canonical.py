@@ -273,7 +273,7 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
 
 
 def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
-    """int64[n + 1]: place of the first character of each token that is no space, and the end of the text.
+    """int64[n + 1]: place of the first character of each token after spaces, and the end of the text.
 
     Negative where the text of the span is not that of the token: spans are approximate where normalization adds spaces.
     """

@@ -39,7 +39,7 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
 
 
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
-    """The tokenizer with a vocabulary that has more entries, the plan, and the merge trees after.
+    """The tokenizer with an extended vocabulary, the plan, and the new merge trees.
 
     The pieces of a new entry are the leaves of its merge tree that are old tokens: old merges come first, so these are
     the tokens of its bytes before.
