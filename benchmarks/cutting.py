@@ -1,11 +1,11 @@
-"""Splitting a text into chunks of at most so many tokens: speed, chunks over the limit, comparison with splitters.
+"""Splitting a text into chunks within a limit of tokens: speed, chunks over the limit, comparison with splitters.
 
 ``JETON_TEST_DATA=… python benchmarks/cutting.py`` splits text of the corpora with cl100k, and with
 semantic-text-splitter, langchain-text-splitters and chonkie in alternating rounds of the same process. For each
 splitter it counts the chunks whose own number of tokens, encoded again, exceeds the limit, and whether the chunks
 joined are the text. Times are CPU time. Then it times texts of 1 to 8 MB, and 100,000 appends to a growing text.
 
-The splitters are no dependency of Jeton:
+The splitters are not dependencies of Jeton:
 ``pip install langchain-text-splitters==1.1.3 chonkie==1.7.0 semantic-text-splitter==0.33.1 tiktoken``.
 """
 

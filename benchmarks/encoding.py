@@ -5,8 +5,8 @@ and replaces ``record/encoding.csv``. Each measurement is a process in the engin
 Compared engines alternate in rounds, and medians are reported. All ids are compared in every round: if they differ, the
 first difference is printed instead of times, the other cases continue, and the exit code is 4.
 
-``--load`` measures beside a neighbor on each core that keeps the memory busy (harness/load.py). ``--held-out``
-measures the ranges of the corpora that other runs leave out, and that no one has looked at while tuning.
+``--load`` measures beside a neighbor on each core that keeps the memory busy (harness/load.py). ``--held-out`` measures
+the ranges of the corpora that other runs leave out, and that were not used for tuning.
 
 Left out: training (training.py), pictures (pictures.py).
 """

@@ -185,7 +185,7 @@ def main() -> None:
     began = time.perf_counter()
     run(Path(corpus), Path(output), json.loads(Path(vocab).read_text("utf-8")), int(threads))
     wall = time.perf_counter() - began
-    Path(output).with_suffix(".end").touch()  # what follows is not measured
+    Path(output).with_suffix(".end").touch()  # the rest is not measured
     ids = read(Path(output)).astype("<i4")
     print(json.dumps({"wall": wall, "tokens": len(ids), "digest": hashlib.sha256(ids.tobytes()).hexdigest()}))
 

@@ -8,7 +8,7 @@ The reference has its own reader, splits with the package `regex`, and merges wi
 - for each id that is reached: the text of the audit has it, by the reference;
 - for each id that no text has: no code point has its bytes, or no completion of its last character, in the contexts
   below, gives it;
-- for each id of whole characters: the audit and the reference agree whether its text alone has that id alone.
+- for each id of whole characters: the audit and the reference agree whether its text alone is encoded as that id.
 
 Needs the packages regex and numpy.
 """
@@ -49,7 +49,7 @@ class Reference:
         return ids
 
     def merged(self, piece: bytes) -> list[int]:
-        """Ids of a piece that is no entry: the pair of lowest rank is merged until there is none."""
+        """Ids of a piece that is not an entry: the pair of lowest rank is merged until none is left."""
         parts = [piece[at : at + 1] for at in range(len(piece))]
         while len(parts) > 1:
             ranks = [self.ranks.get(a + b, sys.maxsize) for a, b in pairwise(parts)]
@@ -94,7 +94,7 @@ def main() -> None:
     found = Entries(tok, 1_000_000)
     seconds = time.process_time() - start
     reference = Reference(arguments.file, _core.pattern_text(arguments.pattern) or arguments.pattern)
-    # Each code point between spaces: bytes that no text has are not in it.
+    # Each code point between spaces, so it lacks bytes that no text has.
     every = b" ".join(chr(code).encode() for code in range(0x110000) if not 0xD800 <= code < 0xE000)
     wrong, counts = [], np.zeros(len(FATES), np.int64)
     for token, id in sorted(reference.ranks.items(), key=lambda entry: entry[1]):

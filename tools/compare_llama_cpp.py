@@ -8,7 +8,7 @@ ctypes: it need not be installed here, and PATH names its ``xllamacpp.abi3.so``.
 file is compared under every value of ``tokenizer.ggml.pre`` instead. With ``--written``, each file is loaded, written
 into a copy of it, read by the Python package `gguf` if that is installed, and the copy is compared.
 
-Texts that Jeton refuses by an error are counted apart.
+Texts that Jeton refuses by an error are counted separately.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import jeton
 from jeton.formats.error_context import LOSSES
 from jeton.formats.gguf_pre import PRE
 
-_MOST_IDS = 4  # of a byte; a file without byte tokens has fewer
+_MOST_IDS = 4  # maximum number of ids per byte; fewer in files without byte tokens
 
 
 class LlamaCpp:

@@ -2,9 +2,10 @@
 
     python tools/compare_masks.py FOLDER [FOLDER …] [--texts]
 
-FOLDER has templates (``*.jinja``); those without markers are left out. Each renders ten conversations; its markers are
-set aside, what the model generates is derived, and both are compared. The table has a line for each template, and below
-it each kind of difference: who has the text, what it is by the renderings, how often, and with ``--texts`` an example.
+FOLDER has templates (``*.jinja``); those without markers are left out. Each renders ten conversations; without its
+markers, the generated text is derived, and compared with them. The table has a line for each template, and below it
+each kind of difference: which of the two has the text, what it is according to the renderings, the number of cases, and
+with ``--texts`` an example.
 For the training templates of TRL: ``pip download trl==1.16.0 --no-deps``, unzip, and pass ``trl/chat_templates``.
 """
 
@@ -22,7 +23,7 @@ from jeton.chat.replies import RenderedMessages, find_replies
 from jeton.chat.template import given_messages, has_generation, render
 from jeton.errors import ChatTemplateError
 
-# What a tokenizer would have as a special token. Templates do not say it.
+# Texts that a tokenizer would have as special tokens; templates do not declare them.
 SPECIAL = re.compile(
     r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜\s]{1,40}｜>|〈\|[^|]{1,40}\|〉|</?s>|<(?:start|end)_of_\w+>|\[/?[A-Z_]{3,}\]"
     r"|\]~b\]|\[e~\[|<\|[a-z_]+>|<[a-z_]+\|>|<SPECIAL_\d+>|</?(?:user|assistant|sep)>|<(?:bos|eos|pad|unk)>"
@@ -108,7 +109,7 @@ class Compared(NamedTuple):
 
 
 def compare(source: str) -> Compared:
-    """Compares the markers of a template with what is derived, for all conversations."""
+    """Compares the markers of a template with the derived replies, for all conversations."""
     agree = rendered = 0
     refused: list[str] = []
     kinds: Counter[tuple[bool, str]] = Counter()

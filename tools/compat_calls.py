@@ -598,7 +598,7 @@ def differences(calls: int, seed: int, data: Path | None) -> tuple[list[str], Co
 
 
 def main() -> int:
-    """Compares, and prints what differs."""
+    """Compares, and prints the differences."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)

@@ -2,10 +2,9 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_sentencepiece.py [--calls 5000] [--seed 0]
 
-Values and their types must be equal, and types of exceptions. Of random segmentations the type and the decoded
-text must be equal; of trained Unigram models the number of pieces; of the n best, those with equal scores in any order.
-The exit code is 4 if a call differs. Without the data,
-only small models are compared.
+Values and their types must be equal, and types of exceptions. For random segmentations, the type and the decoded text
+must be equal; for trained Unigram models, the number of pieces; the n best may have those with equal scores in any
+order. The exit code is 4 if a call differs. Without the data, only small models are compared.
 """
 
 from __future__ import annotations
@@ -418,7 +417,7 @@ class Generator:
         }.items():
             if rng.random() < 0.08:
                 options[name] = rng.choice(values)
-        if rng.random() < 0.1:  # one, since the order in which they are read is random
+        if rng.random() < 0.1:  # one file, because the original reads several in random order
             wrong = [("vocabulary_size", 1), ("split_digits", "maybe"), ("vocab_size", "x"), ("model_type", "y")]
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused

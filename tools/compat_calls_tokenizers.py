@@ -189,7 +189,7 @@ class Generator:
         return [self.text(2) for _ in range(self.rng.randint(0, 4))]
 
     def ids(self) -> list[int]:
-        """Random ids, of which some are unknown."""
+        """Random ids, some of them unknown."""
         rng = self.rng
         return [rng.randrange(60) if rng.random() < 0.8 else rng.randrange(60_000) for _ in range(rng.randint(0, 12))]
 
@@ -268,7 +268,7 @@ class Generator:
         return Call(f"async_decode_batch({rows})", lambda lib, tok: awaited(lambda: tok.async_decode_batch(rows)))
 
     def reading(self) -> Call:
-        """What is read of an `Encoding`."""
+        """Reads of an `Encoding`."""
         rng = self.rng
         at, of = rng.randrange(12), rng.choice([0, 0, 1, 2])
         length, stride = rng.randrange(12), rng.randrange(4)

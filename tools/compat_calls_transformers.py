@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 DIFFERENT = 4
-CALLS_PER_TOKENIZER = 40  # before a fresh copy takes its place
+CALLS_PER_TOKENIZER = 40  # calls before a fresh copy replaces the tokenizer
 
 # file -> padding token
 VOCABULARIES = {
@@ -541,7 +541,7 @@ def differences(
     """Runs generated calls, of all tokenizers or `only` some.
 
     Returns:
-        The differences, the number of calls by name, and what ran on Jeton.
+        The differences, the number of calls by name, and the counts of calls that ran on Jeton.
     """
     from transformers.utils import logging
 

@@ -7,9 +7,9 @@
 
 Each trial is a process with limits of memory and time, which ends with a signal if it crashes. A trial fails by a
 signal, by an error that is neither Jeton's nor an `OSError`, by `verify` that calls a damaged folder valid, and over
-the limits. Half of the trials of ``flips`` and ``json`` write hashes and digests anew, as an attacker could: then what
-is read is only checked by its structure, and `verify` may find it valid where nothing else records the same. Prints
-what happened, and the most memory and time of a trial. Needs `os.fork`.
+the limits. Half of the trials of ``flips`` and ``json`` also rewrite hashes and digests, as an attacker could: then
+only the structure of the data is checked, and `verify` may find it valid if no other file records the same fact. Prints
+the outcomes, and the highest memory and time of a trial. Needs `os.fork`.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def damage(
     """Damages a file of a copy of each layout, every second time with new hashes; True if all damage is found.
 
     Args:
-        number, seed, top, tok, memory: as of each mode.
+        number, seed, top, tok, memory: as in each mode.
         names: layouts.
         files_of: folder of shards -> files that are damaged, in groups of equal probability.
         trial: damages one file (copied folder, path in it, random numbers, whether with new hashes).

@@ -1,6 +1,6 @@
 """Makes a virtual environment with Jeton in it, for the Makefile: ``python tools/environment.py .venv test lint``.
 
-It names what the machine lacks before pip fails. It runs on Python 3.7 or later, to report one that is too old. When
+It names missing requirements before pip fails. It runs on Python 3.7 or later, to report one that is too old. When
 repeated, it installs Jeton into the same environment again, and builds only what has changed. Left out: programs that
 are not packages of Python or Rust, which ``tools/setup_tools.sh`` installs.
 """
@@ -42,7 +42,7 @@ def main(folder: str, extras: list[str]) -> int:
 
 
 def missing() -> Iterator[str]:
-    """Yields what Python lacks, each with what to do."""
+    """Yields what Python lacks, each with a remedy."""
     if sys.version_info < PYTHON:
         found = ".".join(map(str, sys.version_info[:3]))
         needed = ".".join(map(str, PYTHON))
@@ -55,7 +55,7 @@ def missing() -> Iterator[str]:
 
 
 def toolchain_note() -> str | None:
-    """Returns what Rust's toolchain lacks, with what to do; None if nothing."""
+    """Returns what Rust's toolchain lacks, with a remedy; None if nothing."""
     with open(os.path.join(ROOT, "Cargo.toml"), encoding="utf-8") as file:
         needed = [int(number) for number in re.findall(r'^rust-version = "(\d+)\.(\d+)', file.read(), re.MULTILINE)[0]]
     least = ".".join(map(str, needed))

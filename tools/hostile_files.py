@@ -3,9 +3,9 @@
     python tools/hostile_files.py [--variants 200] [--seed 1] [--kinds model safetensors] [--bytes 60000] [--limit 2]
 
 A variant is a `.model` or a file of safetensors, made for a size and for four times that. A process with a limit on its
-memory (RLIMIT_AS) loads it, encodes a text, saves it in every format, and loads what it saved. The tool counts what
-ends by a signal or by MemoryError, errors that are not Jeton's own, and variants whose CPU time or saved bytes grow by
-more than twice the factor of the size. Exit code 1 if there are any.
+memory (RLIMIT_AS) loads it, encodes a text, saves it in every format, and loads what it saved. The tool counts
+processes that end by a signal or by MemoryError, errors that are not Jeton's own, and variants whose CPU time or saved
+bytes grow by more than twice the factor of the size. Exit code 1 if there are any.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from jeton._core import write_message as message
 
 KINDS = ("model", "safetensors")
 GROWTH = 4  # of the size
-FLOOR_S = 0.4  # CPU time under which nothing is said about growth
+FLOOR_S = 0.4  # growth of a shorter CPU time is ignored
 TIMEOUT_S = 300
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -262,7 +262,7 @@ USE = {"model": use_model, "safetensors": use_safetensors}
 
 
 def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[str]]:
-    """CPU seconds and bytes of each step, and errors: those of Jeton by name, others as raw."""
+    """CPU seconds and bytes of each step, and errors: Jeton's by name, others marked as raw."""
     import jeton
 
     steps: dict[str, tuple[float, int]] = {}
@@ -300,7 +300,7 @@ def child(kind: str, seed: int, size: int, limit: float) -> None:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a.{kind}"
-        for length in (1000, size, size * GROWTH):  # the first imports what is imported later
+        for length in (1000, size, size * GROWTH):  # run once first, so that imports are not measured
             path.write_bytes(MAKE[kind](length, random.Random(seed)))  # noqa: S311
             found.append((path.stat().st_size, *measured(path, kind)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
@@ -308,7 +308,7 @@ def child(kind: str, seed: int, size: int, limit: float) -> None:
 
 
 def failures(line: dict[str, Any]) -> list[str]:
-    """What is wrong with a variant."""
+    """Failures of a variant, in words."""
     (small_size, small, _), (large_size, large, _) = line["found"]
     wrong = [error for _, _, errors in line["found"] for error in errors if "raw" in error]
     most = 2 * max(large_size / max(small_size, 1), 1)
@@ -324,7 +324,7 @@ def failures(line: dict[str, Any]) -> list[str]:
 
 
 def run(kind: str, seed: int, size: int, limit: float) -> tuple[str, dict[str, Any] | None, list[str]]:
-    """Runs a variant in a process of its own: label, result, what is wrong."""
+    """Runs a variant in a process of its own: label, result, failures."""
     label = f"{kind} {seed}"
     command = [sys.executable, __file__, "--child", kind, str(seed), str(size), str(limit)]
     threads = {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -341,7 +341,7 @@ def run(kind: str, seed: int, size: int, limit: float) -> tuple[str, dict[str, A
 
 
 def main() -> int:
-    """Runs the variants, and prints what failed and the counts."""
+    """Runs the variants, and prints failures and counts."""
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))
         return 0

@@ -6,7 +6,7 @@
 Both make shuffled shards, packed by best fit, of generated documents. ``kills`` chooses a stage and a moment in it at
 random, kills the process that makes the shards there, and starts another; when one ends by itself, its shards are
 compared, and the next kills begin with an empty folder. ``jobs`` runs each job of an array in a process of its own, in
-random order; some are killed, some run twice, and what is missing afterwards runs again. Prints where the kills were,
+random order; some are killed, some run twice, and missing ones run again afterwards. Prints where the kills were,
 and the digests. Needs `os.fork`, so that a process starts without imports.
 """
 

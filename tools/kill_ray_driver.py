@@ -1,9 +1,9 @@
-"""Kills the driver of `jeton.shards.make` on a Ray cluster at random moments, and compares what is completed at last.
+"""Kills the driver of `jeton.shards.make` on a Ray cluster at random moments, and compares the completed shards.
 
     python tools/kill_ray_driver.py [--kills 20] [--seed 1]
 
 The cluster has three nodes on this machine. A driver is killed (SIGKILL) after a random time and started again, until
-it ends by itself; then a new folder begins. Prints what the kills interrupted. The exit code is 4 if a byte differs
+it ends by itself; then a new folder begins. Prints the interrupted steps. The exit code is 4 if a byte differs
 from the shards of this machine's threads. `tools/interrupt_shards.py` kills the local runners.
 """
 
@@ -60,7 +60,7 @@ def names(folder: Path) -> list[str]:
 
 
 def complete(top: Path, folder: Path, address: str, span: float, left: int, rng: random.Random) -> Counter[str]:
-    """Runs a driver until it ends by itself, with up to `left` kills; returns what they interrupted."""
+    """Runs a driver until it ends by itself, with up to `left` kills; returns the interrupted steps."""
     kills = Counter[str]()
     command = [sys.executable, top / "make.py", top / "rows.jsonl", folder, address]
     while True:

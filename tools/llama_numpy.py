@@ -3,7 +3,8 @@
 For small models and short texts: weights are dequantized to float32, and a sequence is one block without a cache. Needs
 the package gguf, only to read files.
 
-Left out: architectures but ``llama``, scaled RoPE, tokenizers but ``gpt2`` with the pretokenizer ``smollm``.
+Left out: architectures other than ``llama``, scaled RoPE, tokenizers other than ``gpt2`` with the pretokenizer
+``smollm``.
 Source: Touvron et al. 2023, arXiv 2302.13971; RoPE: Su et al. 2021, arXiv 2104.09864; grouped queries: Ainslie et al.
 2023, arXiv 2305.13245. GGUF stores the rows of q and k such that neighbouring dimensions are rotated together.
 """
@@ -23,7 +24,7 @@ __all__ = ["Llama", "read_gguf", "tokenizer_json"]
 Floats = NDArray[np.float32]
 
 CONTROL, USER_DEFINED = 3, 4  # types of tokens in GGUF
-POSITIONS = 256  # whose logits are computed at once
+POSITIONS = 256  # positions whose logits are computed at once
 
 
 @dataclass(frozen=True)

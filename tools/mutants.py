@@ -6,7 +6,7 @@
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
 sign, a returned value, or a call whose result is not used. The tests of that module run on it in a copy of the package,
 until the first one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
-output has a JSON line for each; a later run with the same output goes on where the earlier one stopped.
+output has a JSON line for each; a later run with the same output continues where the earlier one stopped.
 
 Strings, type annotations, `__repr__`, `raise` statements and branches for type checkers are left out: their mutants
 change words or nothing. Mutants of the core are made by cargo-mutants (docs/testing.md).
@@ -51,7 +51,7 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "surgery": (("vocabulary/*.py",), ("tests/vocabulary",)),
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
-TIMEOUT_S = 300  # of the tests of a mutant; one that runs longer is caught
+TIMEOUT_S = 300  # seconds for the tests of a mutant; one that runs longer counts as caught
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -81,7 +81,7 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Names the mutant in the output, also after changes elsewhere in the repository."""
+        """Names the mutant in the output, even after changes elsewhere in the repository."""
         return hashlib.sha256("\0".join(map(str, self)).encode()).hexdigest()[:16]
 
 
@@ -113,7 +113,7 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         if isinstance(child, ast.FunctionDef) and child.name in ("__repr__", "__str__", "_repr_html_"):
             continue
-        if isinstance(child, ast.AnnAssign):  # its annotation is no code
+        if isinstance(child, ast.AnnAssign):  # its annotation is not code
             if child.value is not None:
                 yield from _policy(ast.Expr(child.value))
             continue

@@ -1,4 +1,4 @@
-"""Prints what named tokenizers know besides their ids, beside the publisher's configuration, as a table of Markdown.
+"""Prints roles, prefix and template of named tokenizers beside the publisher's configuration, as a Markdown table.
 
     python tools/named_table.py
 

@@ -4,7 +4,8 @@
     PYTHON tools/read_shards.py read FOLDER [--only READER]     in an environment with the readers; it needs no Jeton
 
 `make` writes random documents, and encodes them one by one for `expected.json`. `read` prints a line for each reader:
-its version, what was compared, and whether it is equal; the exit code is 4 if anything differs. A reader that is not
+its version, the compared facts, and whether they are equal; the exit code is 4 if anything differs. A reader that is
+not
 installed is named, and not compared. The environment: ``pip install torch megatron-core ai2-olmo-core datatrove
 mosaicml-streaming litdata datasets`` (with their dependencies, or ``--no-deps`` and what they import).
 
@@ -43,7 +44,7 @@ FORMATS = ("megatron", "olmo", "datatrove", "mds", "litdata", "arrow", "parquet"
 
 
 def make(folder: Path) -> None:
-    """Writes the shards, and what readers must return."""
+    """Writes the shards, and the expected results of readers."""
     import jeton
 
     rng = random.Random(1)  # noqa: S311
@@ -89,7 +90,7 @@ def _parquet_rows(folder: Path) -> list[dict[str, list[int]]]:
 
 
 class Expected:
-    """What readers must return.
+    """Expected results of readers.
 
     Attributes:
         documents: ids of each document.
@@ -276,7 +277,7 @@ def litdata(folder: Path, expected: Expected) -> list[str]:
 
 
 def axolotl(folder: Path, expected: Expected) -> list[str]:
-    """datasets, by which axolotl loads data that is tokenized before."""
+    """`datasets`, by which axolotl loads tokenized data."""
     import datasets
 
     results = []

@@ -106,7 +106,7 @@ class Encoded:
 def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     """Vectors of tokens from a corpus: positive pointwise mutual information with frequent tokens, reduced by SVD.
 
-    They stand for the fastText vectors of FOCUS: similar where the neighbours of two tokens are.
+    They replace the fastText vectors of FOCUS: vectors of tokens with similar neighbours are similar.
     """
     ids = np.concatenate([[tok.special_tokens[START]] * WINDOW + tok.encode(text) for text in texts])
     frequent = np.argsort(-np.bincount(ids, minlength=tok.vocab_size), kind="stable")[:CONTEXTS]

@@ -116,7 +116,7 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]] | None
 
 
 class Pair(NamedTuple):
-    """The same tokenizer of both libraries."""
+    """Equal tokenizers of both libraries."""
 
     ours: jeton.Tokenizer
     theirs: Any

@@ -200,7 +200,7 @@ def compare(build: Build, folder: Path) -> list[str] | str:
 
 
 def bare(tok: Any, text: str) -> list[int]:
-    """Returns ids without what the template adds."""
+    """Returns ids without those that the template adds."""
     return list(tok(text, add_special_tokens=False)["input_ids"])
 
 

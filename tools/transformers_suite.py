@@ -7,8 +7,8 @@ The three mixins of the source distribution run for seven classes of tokenizers 
 network. With acceleration, each fast tokenizer runs on Jeton from the end of its common constructor on. For the
 drop-in, transformers imports `jeton.compat.tokenizers` under the name tokenizers. Prints the tests that do not pass
 with all kinds; of accelerated tokenizers, the share of encode and decode calls that ran on Jeton, and the fallbacks by
-call shape; for the drop-in, what ran on the original. The exit code is 4 if a test that passes with the originals
-fails. Needs the package parameterized.
+call shape; for the drop-in, the calls that ran on the original. The exit code is 4 if a test that passes with the
+originals fails. Needs the package parameterized.
 """
 
 from __future__ import annotations

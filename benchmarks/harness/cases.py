@@ -186,7 +186,7 @@ def starts() -> Iterator[Case]:
 
 
 def first_texts() -> Iterator[Case]:
-    """The same with one text of English, by its size: tables that are built on the way are part of its time."""
+    """Starts with one English text, by its size; the time includes tables that are built during the call."""
     for format, vocabs in FIRST_TEXTS.items():
         for vocab in vocabs:
             for text, size in FIRST_SIZES.items():

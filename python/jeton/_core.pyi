@@ -1,4 +1,4 @@
-"""The binding to the Rust core. Private, and documented by the modules above, except `GrowingText` and `TextStream`."""
+"""Binding to the Rust core. `TextStream` and `GrowingText` are public; the modules that use the rest document it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, Self, TypeVar, final
@@ -623,7 +623,7 @@ def apply_template(
 def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...
 def rules_hold(rules_json: str, spellings: Sequence[bytes]) -> list[bool]: ...
 
-# SentencePiece: character maps, fields of a `.model` that are no pieces, and state of the library's drop-in
+# SentencePiece: character maps, fields of a `.model` other than its pieces, and state of the library's drop-in
 
 def character_map(name: str | None, rules: Sequence[tuple[str, str]]) -> bytes: ...
 def character_rules(map: bytes) -> list[tuple[str, str]]: ...

@@ -75,7 +75,7 @@ class Pattern:
 
     @classmethod
     def of(cls, pattern: str | None) -> Pattern:
-        """Parses a pattern: a known name, else a regex. None is ``"none"``.
+        """Parses a pattern: a known name, else a regex. None means ``"none"``.
 
         Raises:
             ConfigError: the regex does not compile, or a word of letters, digits, ``_`` and ``-`` is not a known name.
@@ -131,9 +131,9 @@ class TrainingFacts:
 
     Attributes:
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
-        preset_options: options of the preset that differ from its defaults; None: none.
+        preset_options: options of the preset that differ from its defaults; None without any.
         preset, tie_break, min_frequency: as passed to `train`; Unigram has no ties.
-        rules, superwords: merge rules and the superword stage, as passed to `train`; None: none.
+        rules, superwords: merge rules and the superword stage, as passed to `train`; None without any.
         vocab_size: as passed to `train`; training may have stopped below it.
         num_merges: number of learned merges.
         stopped: reason why training ended before `vocab_size`, or None.
@@ -294,7 +294,7 @@ def core_json(facts: Mapping[str, Any]) -> str:
     """Facts as JSON for the core.
 
     Raises:
-        ConfigError: a string has a surrogate, which is no character.
+        ConfigError: a string has a lone surrogate.
 
     Examples:
         >>> core_json({"type": "Prepend", "prepend": "▁"})
@@ -311,9 +311,9 @@ def core_json(facts: Mapping[str, Any]) -> str:
 def template_of(
     single: Sequence[Any], pair: Sequence[Any] | None = None, *, trim_offsets: bool = False
 ) -> dict[str, Any]:
-    """A template for one text and for a pair: ids, and ``"A"`` and ``"B"``, which are the texts.
+    """A template for one text and for a pair, from items: ids, and ``"A"`` and ``"B"`` for the texts.
 
-    An item of another type id is a tuple of both.
+    The type id is 0; an item with another one is a tuple ``(item, type_id)``.
 
     Examples:
         >>> template_of([1, "A"], [1, "A", ("B", 1)])["pair"][1:]
@@ -345,10 +345,11 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 
 
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
-    """True if pieces of a text that overflow have the template's type ids, too: only those of RobertaProcessing.
+    """True if overflowing pieces of a text have the template's type ids, too, as with RobertaProcessing only.
 
-    Other post-processors of Hugging Face set the type ids of the kept pieces, and those that overflow have the index of
-    their text. A template says so by ``overflow_type_ids``; without it, it is a RobertaProcessing if it trims offsets.
+    Other post-processors of Hugging Face set the type ids of the kept pieces only; an overflowing piece has the index
+    of its text as type id. ``overflow_type_ids`` of a template says which; without it, a template that trims offsets is
+    a RobertaProcessing.
     """
     if not template:
         return False
@@ -390,7 +391,7 @@ _SHORT = {
 
 @record(frozen=True)
 class Definition:
-    """All options of a tokenizer that its vocabulary does not show.
+    """All options of a tokenizer other than its vocabulary.
 
     Attributes:
         model: pretoken → ids.
@@ -467,7 +468,7 @@ class Definition:
     def to_json(self) -> dict[str, Any]:
         """Everything that can change ids or decoded bytes, as one JSON object."""
         model = {"type": self.model.type, **vars(self.model)}
-        if not model.get("drop_unknown", True):  # absent where it is False, so that fingerprints stay
+        if not model.get("drop_unknown", True):  # omitted if False, so that fingerprints do not change
             del model["drop_unknown"]
         return {
             "model": ordered(model),

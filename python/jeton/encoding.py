@@ -160,7 +160,7 @@ class Encoding(Sequence[Token]):
         most: int,
         template: Mapping[str, Any] | None,
     ) -> Encoding:
-        """Builds an encoding from the core's result, which is limited to about `most` tokens.
+        """Builds an encoding from the core's result, limited to about `most` tokens.
 
         The `text` of a limited encoding ends up to 4 bytes after the last token, which completes a split character.
 
@@ -255,7 +255,7 @@ class Encoding(Sequence[Token]):
         if of >= len(self.first_tokens):
             return None
         places, starts, ends, highest, is_sorted = self._char_index[of]
-        at = int(highest.searchsorted(char, side="right"))  # of the first token that ends after the character
+        at = int(highest.searchsorted(char, side="right"))  # index of the first token that ends after the character
         if at == len(places):
             return None
         if starts[at] > char and not is_sorted:  # a normalizer moved characters: offsets are not in order

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MAX_SHOWN = 80  # characters of a value in a message
-MARK = "\x1f\x1e"  # which `repr` never writes, and no name of a file has
+MARK = "\x1f\x1e"  # occurs in no `repr` and in no file name
 
 
 def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
@@ -59,7 +59,7 @@ def named(option: str) -> str:
 
 
 def shown(value: object, most: int = MAX_SHOWN) -> str:
-    """The `repr` of a value for a message, or its type if it has none: Python writes no integer of 4,300 digits.
+    """The `repr` of a value for a message, or its type if `repr` fails, as for integers of over 4,300 digits.
 
     Examples:
         >>> shown("a"), shown(10**5000)
@@ -100,7 +100,7 @@ class JetonError(Exception):
         self.args = (self.marked.replace(MARK, ""),)
 
     def rename(self, path: str, name: str) -> None:
-        """Replaces a path in the message by the name that the caller knows: of a copy, by its URL.
+        """Replaces a path in the message by the name that the caller knows: the path of a copy by its URL.
 
         Examples:
             >>> error = JetonError("/tmp/x/a.jtc: corrupt")
@@ -347,7 +347,7 @@ class MissingDependencyError(JetonError, ImportError):
         super().__init__(message)
         self.extra = extra
 
-    __str__ = Exception.__str__  # that of ImportError has the first message also after `prefix`
+    __str__ = Exception.__str__  # ImportError's own shows the original message even after `prefix`
 
 
 class LossyConversionWarning(UserWarning):

@@ -70,7 +70,7 @@ class _Defaults:
 
 
 _NO_OPTIONS = _Defaults()
-# Attributes of tokenizers of other libraries; `util.hints` has what they are called here.
+# Attributes of other libraries' tokenizers; `util.hints` has Jeton's names for them.
 _FOREIGN = frozenset(
     """
     Decode DecodeIds DecodePieces Detokenize Encode EncodeAsIds EncodeAsPieces GetPieceSize IdToPiece Load
@@ -89,7 +89,7 @@ _FOREIGN = frozenset(
     train_new_from_iterator truncation_side unk_id unk_token unk_token_id
     """.split()  # noqa: SIM905  (98 lines as a list)
 )
-# Characters under which a text is encoded on one thread; above it the core decides.
+# Texts with fewer characters are encoded on one thread; for longer ones the core decides.
 _LONG_TEXT = 1 << 18
 
 
@@ -186,7 +186,7 @@ class Tokenizer:
             threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses
                 one.
             errors: ``"replace"``: a lone surrogate in a `str` becomes U+FFFD, and a surrogate pair its character.
-            unknown: always empty; a keyword of another library is a `TypeError` that names ours.
+            unknown: always empty; a keyword of another library is a `TypeError` that names Jeton's.
 
         Returns:
             n ≥ 0 ids below `vocab_size`. The same text has the same ids on every machine.
@@ -341,10 +341,10 @@ class Tokenizer:
             truncation: the text that is shortened: ``"longest_first"``, the longer text of a pair, and when both are as
                 long, both; ``"only_first"``, ``"only_second"``.
             stride: number of ids that the pieces of a truncated text share with the piece before them. It must be below
-                the number of ids that a truncated text keeps, and for any texts at most `max_length` without the ids
-                that the template adds to one text.
+                the number of ids that a truncated text keeps, and at most `max_length` minus the number of ids that the
+                template adds to one text.
             side: the end that is removed (``truncation_side``).
-            overflow: the ids that truncation removes are more rows, each with the template; the batch then has
+            overflow: the ids that truncation removes form further rows, each with the template; the batch then has
                 `overflow_to_sample_mapping`. A pair whose texts are both truncated has a row for each combination.
             offsets: the batch has `hf_offsets`, the range of characters of each id.
             threads: as `encode_array`.
@@ -625,11 +625,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None = None,
         **unknown: Never,
     ) -> str:
-        """The longest part of a text whose own number of tokens fits.
+        """Longest part of a text that has at most `max_tokens` tokens.
 
-        Tokens are those of the result encoded anew, so they never exceed `max_tokens`. Numbers of tokens are not
-        monotone in the length of a text; the result is the longest of all that fit. (Where no position within 1 KiB
-        has independent ids before and after it, as in base64, a longer one may fit.)
+        The result encoded alone has at most `max_tokens` tokens. The number of tokens is not monotone in the length of
+        a text; the result is the longest part that fits. (Where no position within 1 KiB has independent ids before and
+        after it, as in base64, a longer one may fit.)
 
         Args:
             text: the text.
@@ -684,7 +684,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None = None,
         **unknown: Never,
     ) -> list[Chunk]:
-        """All of a text in chunks of at most `max_tokens` tokens each, as long as possible, in order.
+        """Splits a text into chunks of at most `max_tokens` tokens each, as long as possible, in order.
 
         Tokens of a chunk are those of the chunk encoded alone. Without `overlap`, the chunks joined are the text.
 
@@ -695,8 +695,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Args:
             text: the text.
             max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
-            overlap: each chunk begins with the longest end of the previous one that has at most so many tokens (fewer
-                if no text could follow it).
+            overlap: each chunk begins with the longest suffix of the previous one that has at most this many tokens (a
+                shorter one if it leaves no tokens for new text).
             at: as `truncate`; the units of a chunk are those of the text from its start on. Or ``"paragraph"``: blank
                 lines; ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by
                 their nesting, never directly after a heading if what follows can join it; ``"code"``: lines of
@@ -845,9 +845,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Raises:
             TypeError: an unknown keyword.
-            ChatTemplateError: no template, a broken one, one that refuses the messages or exceeds a limit of time or
-                size; or the origin of a special token (template or message) is ambiguous; or it changes a text that
-                is to be continued.
+            ChatTemplateError: no template; a broken one; one that refuses the messages, exceeds a limit of time or
+                size, or changes a text that is to be continued; or a special token of ambiguous origin (template or
+                message).
             SpecialTokenError: ``special="raise"`` and a message spells one.
             MissingDependencyError: Jinja is not installed (extra ``chat``).
 
@@ -884,7 +884,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         variables: Mapping[str, Any] | None = None,
         keep_sampled: bool = False,
     ) -> Conversation:
-        """A chat as ids that only grow, in which the ids that a model samples stay as they are.
+        """Chat as a growing list of ids, in which the ids that a model samples are never changed.
 
         Args:
             messages: the first messages, as for `chat`.
@@ -892,9 +892,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             template: as for `chat`.
             special: as for `chat`.
             variables: as for `chat`.
-            keep_sampled: keep sampled turns although the template would rewrite them, as those that drop the reasoning
-                of earlier turns. The template is shown a placeholder for their text. Its text before, between and after
-                them must still be unchanged.
+            keep_sampled: keep sampled turns that the template would rewrite, for example by dropping the reasoning of
+                earlier turns. The template renders a placeholder instead of their text. The template's text before,
+                between and after them must still be unchanged.
 
         Returns:
             A `jeton.chat.Conversation`, which has the ids of the first prompt.
@@ -950,13 +950,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return is_canonical(self, ids, self._defaults.special if special is None else special)
 
     def drift(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> Drift | None:
-        """The first position at which encoding the text of ids gives other ids, and the cause; None: there is none.
+        """The first position at which encoding the text of ids gives other ids, and the cause; None without one.
 
         The text of ids is `decode` of them, with the special ids (of special tokens, but the unknown token) marked.
-        Encoding it matches the special tokens of these ids and no others, and adds no special tokens of a template; the
-        text after a special token is encoded as what follows it. So plain ids that spell a special token stay plain.
-        Bytes that are not UTF-8 are U+FFFD in the text. A space that the tokenizer puts before each text, and
-        that decoding does not remove again, is not part of the text.
+        Encoding matches only the special tokens of these ids and applies no template. Text after a special token is
+        encoded in that context. So plain ids that spell a special token stay plain. Bytes that are not UTF-8 are U+FFFD
+        in the text. A space that the tokenizer puts before each text, and that decoding does not remove again, is not
+        part of the text.
 
         Args:
             ids: as `decode`.
@@ -981,10 +981,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return drift(self, ids, self._defaults.special if special is None else special)
 
     def canonicalize(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> CanonicalIds:
-        """The ids that encoding the text of ids gives, and the positions at which both begin at the same place.
+        """The ids from encoding the text of ids, and the boundaries that the old and the new ids have in common.
 
-        Text and encoding are those of `drift`. Ids that their text loses are kept: special ids, the unknown token, and
-        bytes that are not UTF-8.
+        Text and encoding are those of `drift`. Ids that the text cannot represent are kept: special ids, the unknown
+        token, and bytes that are not UTF-8.
 
         Args:
             ids: as `decode`.
@@ -1077,7 +1077,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ids = _list(ids, "ids", "integers")
         try:
             return decode(ids, **options)
-        except OverflowError:  # an integer that is no u32
+        except OverflowError:  # an integer that is not a u32
             from operator import index
 
             from .tokens.kinds import MAX_ID
@@ -1097,10 +1097,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Decodes ids that arrive one by one, such as those of a language model.
 
         Args:
-            prompt_ids: ids before the first one. The text is what the ids add to that of the prompt: `decode` of all
-                ids without the beginning that `decode` of the prompt has, too. A text may begin differently in the
-                middle: without a prompt, many decoders remove a space at the start. A character that the prompt begins
-                is returned when the first ids complete it.
+            prompt_ids: ids before the first one. The stream returns the text that the ids add to the prompt's: `decode`
+                of all ids, without the prefix that it shares with `decode` of the prompt. Without a prompt, many
+                decoders remove a space at the start. A character that the prompt begins is returned when the first ids
+                complete it.
             invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
             stop: strings that end the text, which may span tokens. The text ends before the match that starts first;
@@ -1210,14 +1210,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> tuple[str, list[int]]:
         """The text of ids, and the character at which each id begins.
 
-        An id that begins inside of a character has that character. The offset of an id is the length of the text of
-        the ids before it, without an incomplete character at its end: a space that a decoder puts between two ids
-        belongs to the second.
+        An id that begins inside a character has the offset of that character. The offset of an id is the length of the
+        text of the ids before it, without an incomplete character at its end. A space that a decoder puts between two
+        ids belongs to the second.
 
         Args:
             ids: as `decode`.
             invalid_utf8: as `decode`.
-            skip_special_tokens: as `decode`. The ids omitted have an offset, too.
+            skip_special_tokens: as `decode`. Omitted ids have an offset, too.
 
         Raises:
             UnknownTokenError, DecodeError: as `decode`.
@@ -1349,7 +1349,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return decoded
 
     def vocab_bytes(self, size: int | None = None) -> VocabBytes:
-        """The bytes of all ids, the ids of special tokens, and that of the end: what constrained decoding needs.
+        """The bytes of all ids, the ids of special tokens, and the id of the end, for constrained decoding.
 
         Args:
             size: number of rows of the model's output, if it has more than the vocabulary; the rest are ``b""``.
@@ -1419,10 +1419,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return AddedTokenMatcher(self._core, self._definition)
 
     def warm_up(self) -> Self:
-        """Builds now what later calls would build when they first need it, so that no request of a server waits for it.
+        """Builds now everything that later calls would build on first use, so that no request of a server waits for it.
 
-        These are the lookup tables, which else a text in the middle of the first megabytes builds, the positions at
-        which texts are split, the chat template, and the imports of all calls. Ids are the same without it.
+        It builds the lookup tables (otherwise built during the first megabytes of text), the positions at which texts
+        are split, and the chat template, and imports the modules of all calls. Ids are the same without it.
 
         Returns:
             This tokenizer.
@@ -1441,8 +1441,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def add_tokens(self, tokens: Iterable[str | AddedToken], *, special: bool = True) -> Self:
         """A tokenizer with added tokens at the next free ids. Existing ids do not change.
 
-        A token that is already an entry keeps its id. A special token becomes one at that id and is then matched by
-        permission only; a token that is not special, or that is special already, is ignored.
+        A token that is already an entry keeps its id. With ``special=True`` it becomes special at that id and is then
+        matched by permission only; otherwise, or if it is special already, it is ignored.
 
         Args:
             tokens: spellings or `AddedToken`s, in the order of their new ids.
@@ -1573,11 +1573,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         vocabulary: _core.Vocabulary | None = None,
         defaults: _Defaults | None = None,
     ) -> Self:
-        """A tokenizer made from this one. All that derive a tokenizer call it, so that its attributes agree.
+        """A tokenizer made from this one. Every method that derives a tokenizer calls it, so that attributes stay
+        consistent.
 
         Args:
             definition: other options; without a vocabulary, only options that change no id. None: unchanged.
-            vocabulary: other entries, for which a new core is built; None: the core and what was computed from it are
+            vocabulary: other entries, for which a new core is built; None: the core and all data computed from it are
                 shared.
             defaults: other defaults of `with_options`; None: unchanged.
         """
@@ -1842,7 +1843,8 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
 
 
 # For `encode`, and methods that take longer, whose `**unknown` has the keywords of other libraries. `count`,
-# `encode_array` and `decode` have none: the empty dict of each call takes up to a tenth of decoding a few ids.
+# `encode_array` and `decode` have none: an empty dict in each call would take up to a tenth of the time of decoding a
+# few ids.
 def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
     from .util.hints import refuse_keywords
 

@@ -1,4 +1,4 @@
-"""Pictures of the lessons, drawn from what Jeton returns for the lessons' examples.
+"""Pictures of the lessons, drawn from Jeton's results for the lessons' examples.
 
 `canvas` writes SVG and refuses labels that do not fit; `rows` draws sequences of tokens and trees of merges;
 `algorithm` (steps 2 to 5), `around` (1, 6 to 10), `applications` (11 to 13), `faster` (14 to 17), `models` (18 to 21)

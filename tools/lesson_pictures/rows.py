@@ -1,4 +1,4 @@
-"""Sequences of tokens above each other, and trees of merges, from what `Tokenizer.explain` returns."""
+"""Sequences of tokens above each other, and trees of merges, from results of `Tokenizer.explain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MERGED = 66  # pixels between the levels of a tree
 
 
 class Symbol(NamedTuple):
-    """A token, or what merging has made so far, and its bytes in the text."""
+    """A symbol during merging, and its bytes in the text."""
 
     id: int
     start: int
@@ -51,7 +51,7 @@ def rounds(tok: jeton.Tokenizer, text: str) -> tuple[list[Symbol], list[Round]]:
 
 
 def label_of(tok: jeton.Tokenizer, id: int) -> str:
-    """A token as text, with visible spaces; as hexadecimal if its bytes are no text."""
+    """A token as text, with visible spaces; as hexadecimal if its bytes are not text."""
     return shown(tok.id_to_bytes(id))
 
 

@@ -88,7 +88,7 @@ def asked(say: Say) -> Canvas:
 
 
 def kinds(say: Say) -> Canvas:
-    """The 256 bytes by what they are in UTF-8, sixteen in a row."""
+    """The 256 bytes by their role in UTF-8, sixteen in a row."""
     found = [kind(byte) for byte in range(256)]
     counts = Counter(KINDS[name][0] for name in found)
     canvas = Canvas(

@@ -1,9 +1,9 @@
-"""The playground without a server: what `tools/build_page.py` makes it of.
+"""The playground without a server: the parts from which `tools/build_page.py` makes it.
 
 ```text
 compiler  the core as WebAssembly
 bundle    a tokenizer as one file
-data      what the server's endpoints read from files: characters, classics, the paragraph
+data      data that the server's endpoints read from files: characters, classics, the paragraph
 engine/   the worker: the server's endpoints in JavaScript, over the core
 ```
 """

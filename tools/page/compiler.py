@@ -1,4 +1,4 @@
-"""Compiles the core to WebAssembly, with the toolchain that is there."""
+"""Compiles the core to WebAssembly, with an installed toolchain."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compile_core() -> bytes:
     """Returns the module.
 
     Raises:
-        RuntimeError: there is no toolchain, or it fails; the message says what to do.
+        RuntimeError: there is no toolchain, or it fails; the message has a remedy.
     """
     toolchain = find_toolchain()
     if toolchain is None:
@@ -76,7 +76,7 @@ def compile_core() -> bytes:
 
 
 def module_path() -> Path:
-    """Where the module is after `compile_core`."""
+    """Path of the module after `compile_core`."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
     return target / TARGET / "page" / "jeton_wasm.wasm"
 

@@ -1,4 +1,4 @@
-"""Data of the worker: what the endpoints of the server read from files, catalogs and Python's tables of Unicode."""
+"""Data of the worker, which the server's endpoints read from files, catalogs and Python's tables of Unicode."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _wordpiece() -> dict[str, Any]:
 
 
 def _rank_file(known: KnownRankFile) -> dict[str, Any]:
-    """What a rank file with a known content does not say."""
+    """Facts of a known rank file that the file itself lacks."""
     part, facts = Pattern.of(known.pattern).part(), facts_of(known)
     return {
         "normalizer": list(known.normalizer),

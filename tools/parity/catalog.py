@@ -79,7 +79,7 @@ def catalog(data: Path | None) -> list[Vocabulary]:
 
 
 def of_data(data: Path) -> Iterator[Vocabulary]:
-    """Every file in vocabs/; a kind of file that is not known here is an error and not skipped."""
+    """Every file in vocabs/; an unknown kind of file is an error, and not skipped."""
     for path in sorted((data / "vocabs").iterdir()):
         name = path.name
         load = partial(jeton.load, path)
@@ -207,7 +207,7 @@ def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:
 
 
 def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Quicktok's .vocab: how many, then of each its length, bytes and id; little endian."""
+    """Quicktok's .vocab: the number of entries, then length, bytes and id of each; little endian."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):
@@ -218,7 +218,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _special_tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """Quicktok's .special: how many, then of each its id, length and bytes."""
+    """Quicktok's .special: the number of tokens, then id, length and bytes of each."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):
@@ -240,7 +240,7 @@ def _folder(package: str) -> Path | None:
 
 
 def _written(name: str, data: bytes) -> Path:
-    """A file of this content that outlives the process, so that those that compare can open it."""
+    """A file with this content that outlives the process, so that the comparing processes can open it."""
     path = Path(tempfile.gettempdir()) / "jeton-parity" / name
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(exist_ok=True)

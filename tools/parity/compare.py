@@ -74,7 +74,7 @@ class Tally:
         return asdict(self)
 
     def count(self, ours: object, theirs: object, equal: bool, example: Callable[[], Difference]) -> None:
-        """One string: what each gave, a `Refusal` where it refused."""
+        """Counts one string, from both results; a `Refusal` is a result, too."""
         match ours, theirs:
             case Refusal(), Refusal():
                 self.both += 1
@@ -122,8 +122,8 @@ def tried(call: Callable[[], _T]) -> _T | Refusal:
 def compare_ids(tok: jeton.Tokenizer, peers: Sequence[Peer], texts: Iterable[str]) -> list[Tally]:
     """The ids of all texts, in every mode of every peer.
 
-    The first peer is the vocabulary's own library. Where another one differs from us and we agree with the first, the
-    string is counted as `alone`: that one differs from the library whose vocabulary it carries.
+    The first peer is the vocabulary's own library. If another peer differs from Jeton, and Jeton agrees with the first,
+    the string is counted as `alone`: that peer differs from the library whose vocabulary it has.
     """
     pairs = [(peer, mode) for peer in peers for mode in peer.modes]
     tallies = [Tally("ids", peer.library, mode.name) for peer, mode in pairs]
@@ -209,7 +209,7 @@ def _smallest(tok: jeton.Tokenizer, mode: Mode, text: str) -> Difference:
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """A part of the text that still differs and of which no further part was found to; at most `SHRINK_CALLS` tries."""
+    """A part of the text that still differs, and that could not be shortened in `SHRINK_CALLS` tries."""
     calls, size = 0, max(len(text) // 2, 1)
     while True:
         at = 0
@@ -280,7 +280,7 @@ def _smallest_ids(
 def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], template: bool) -> Iterator[Tally]:
     """Offsets, type ids and the mask of special tokens, as Hugging Face counts them; and that spans tile the text.
 
-    Without such a peer only the last.
+    Without such a peer, only the tiling is checked.
     """
     offsets = Tally("offsets", peer.library, f"add_special_tokens={template}")
     spans = Tally("spans", "jeton", f"add_special_tokens={template}")
@@ -411,7 +411,7 @@ def _nothing() -> Difference:
 
 
 def compare_bytes(tok: jeton.Tokenizer, strings: Iterable[bytes]) -> Tally:
-    """Bytes, most of them not UTF-8: decode_bytes(encode(x)) is x; and where x is text, its ids are the text's."""
+    """Bytes, most of them not UTF-8: decode_bytes(encode(x)) is x; if x is text, its ids equal the text's."""
     tally = Tally("bytes", "jeton", "decode_bytes(encode(x)) == x")
     for data in strings:
         ids = tried(lambda data=data: tok.encode(data))  # type: ignore[misc]

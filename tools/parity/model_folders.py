@@ -75,7 +75,7 @@ def write(folder: Path, model: Path, name: str, config: dict[str, Any]) -> None:
 
 
 def num_entries(folder: Path) -> int:
-    """Returns the number of entries of the model, without the tokens that are added behind."""
+    """Returns the number of entries of the model, without the tokens that are added after them."""
     tok = jeton.load(folder, transformers=4)
     size = tok.definition.hf_vocab_size
     return tok.vocab_size if size is None else size
@@ -223,7 +223,7 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 
 
 def golden(work: Path) -> dict[str, Any]:
-    """Returns what the installed `transformers` gives for some folders of trained models, for tests without it.
+    """Returns the results of the installed `transformers` for some folders of trained models, for tests without it.
 
     ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the
     decoded text without and with ``skip_special_tokens``, for each of ``texts``.

@@ -105,10 +105,10 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
 
 
 def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
-    """Tiktoken's ids of what Hugging Face's NFC makes of a text: Qwen's tokenizers, whose own library is that one.
+    """Tiktoken's ids of a text after Hugging Face's NFC, which is the original normalizer of Qwen's tokenizers.
 
-    Hugging Face's table of Unicode is older than others', who therefore order some marks otherwise. Special tokens are
-    matched before, as Hugging Face does.
+    Hugging Face's table of Unicode is older than others, and therefore orders some marks differently. Special tokens
+    are matched before, as Hugging Face does.
     """
     from tokenizers.normalizers import NFC
 
@@ -225,7 +225,7 @@ def hugging_face(path: Path) -> Peer:
 
 
 def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
-    """`tokenizers`' own reading of GPT-2's two files, byte level without a space put first."""
+    """`tokenizers`' own reading of GPT-2's two files, at byte level without a space in front."""
     from tokenizers import AddedToken
     from tokenizers.implementations import ByteLevelBPETokenizer
 

@@ -79,7 +79,7 @@ def generated_bytes(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[
 
 
 def generated_ids(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[list[int]]:
-    """`n` sequences of ids that no text need have given: 1 to 20 ids, a tenth of them added tokens."""
+    """`n` random sequences of 1 to 20 ids, a tenth of them added tokens."""
     ids = tok._core.ids()
     added = list(tok.added_tokens)
     draw = Random(seed).random  # noqa: S311 (nothing secret)

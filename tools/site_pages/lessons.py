@@ -1,8 +1,9 @@
 """Pages of the lessons, in the order of reading, in English and Chinese.
 
 A page has the picture of its lesson, which `tools/draw_lessons.py` draws, the prose, the code, the exercise, and boxes:
-what the lesson was checked against (`lessons.toml`), and how to cite it, with its sources (docs/bibliography.md). Links
-to the previous and the next lesson are at both ends. The alternative text of a picture is its title.
+the libraries that the lesson was checked against (`lessons.toml`), and its citation, with its sources
+(docs/bibliography.md). Links to the previous and the next lesson are at both ends. The alternative text of a picture is
+its title.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ def box(kind: str, title: str, text: str) -> str:
 
 
 def checked(name: str, language: str, examples: int) -> str:
-    """The table of what a lesson was compared with."""
+    """The table of comparisons of a lesson."""
     words = WORDS[language]
     rows = [
         (

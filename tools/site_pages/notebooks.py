@@ -1,6 +1,6 @@
 """Notebooks of the lessons: the code of a lesson, its prose, and its examples as cells with their output.
 
-The examples run here, in plain Python, and what they give must be what the lesson says. A notebook needs the installed
+The examples run here, in plain Python, and their results must be those of the lesson. A notebook needs the installed
 package; imports of earlier lessons are written with its name. Its format is nbformat 4.5, which is JSON.
 """
 
@@ -93,7 +93,7 @@ def write(step: Path, language: str, exercise: str) -> str:
 
 
 def alone(source: str, tree: ast.Module) -> str:
-    """The code of a lesson without its docstring and without what it does as a script."""
+    """The code of a lesson without its docstring and its script part."""
     dropped = [tree.body[0]]
     for node in tree.body:
         if isinstance(node, ast.If) and any(name in ast.unparse(node.test) for name in ("__package__", "__name__")):
@@ -130,7 +130,7 @@ def markdown(text: str) -> Cell:
 
 
 def code_cell(source: str, outputs: list[dict[str, Any]], *, hidden: bool = False, fails: bool = False) -> Cell:
-    """A cell of code; `fails` lets a run of the notebook go on after its exception."""
+    """A cell of code; `fails` lets a run of the notebook continue after its exception."""
     metadata: dict[str, Any] = {"jupyter": {"source_hidden": True}} if hidden else {}
     metadata |= {"tags": ["raises-exception"]} if fails else {}
     lines = source.rstrip().splitlines(keepends=True)

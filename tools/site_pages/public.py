@@ -90,7 +90,7 @@ def api_pages() -> list[ApiPage]:
 
 
 def exports(module: str) -> Iterator[PublicName]:
-    """Names that a module exports, also those that it imports on first use."""
+    """Names that a module exports, including those that it imports on first use."""
     loaded = import_module(module)
     lazy = getattr(loaded, "_MODULES", {})
     for name in sorted({*loaded.__all__, *lazy}):

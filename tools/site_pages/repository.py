@@ -1,6 +1,6 @@
 """Markdown files of the repository as pages of the site: their addresses, their links, and GitHub's dialect.
 
-A page keeps its text. Links to another page get the address of that page; links to a file that is no page, such as a
+A page keeps its text. Links to another page get the address of that page; links to a file that is not a page, such as a
 script or a record, get a page that shows the file, or a copy of it.
 """
 

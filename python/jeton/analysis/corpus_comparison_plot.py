@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-MAX_POINTS = 400  # of a line; ranks are logarithmic, so more cannot be seen
+MAX_POINTS = 400  # points of a line; ranks are logarithmic, so more cannot be seen
 
 
 def plot_comparison(

@@ -1,10 +1,11 @@
 """Common runs of two sequences of ids, in O(n log n).
 
 The longest common subsequence takes quadratic time in general. Here, common ends are cut off, and the rest is matched
-by *anchors*: runs of k ids that occur equally often in both, each occurrence with that of the same number. Patience
-diff (Bram Cohen, 2003) does so with lines that occur once. The chain of anchors with the most ids that ascends in both
-sequences is kept. The gaps between are matched in the same way with a smaller k, and small gaps by the longest common
-subsequence. Larger gaps without anchors are changed. So the result is nearly always minimal for edits of a text, and
+by *anchors*: runs of k ids that occur equally often in both; the i-th occurrence in one is paired with the i-th in the
+other. Patience diff (Bram Cohen, 2003) pairs lines that occur once. The chain of anchors with the most ids that ascends
+in both sequences is kept. The gaps between are matched in the same way with a smaller k, and small gaps by the longest
+common subsequence. Larger gaps without anchors are changed. So the result is nearly always minimal for edits of a text,
+and
 never wrong: all ids outside of its runs are added or removed.
 
 Equal runs of k ids have equal ranks, which are computed by doubling, so that no hash can collide.
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 __all__ = ["Run", "common_runs"]
 
 ANCHOR_SIZES = (32, 8, 2, 1)  # ids, the largest first
-# Ids of one side times ids of the other, of a gap that is small, or that has no anchors: 64 × 64 take a millisecond.
+# Largest gap, as the product of its ids on both sides, that is matched by the longest common subsequence: before
+# anchors are tried, and if there are none. 64 × 64 takes a millisecond.
 MAX_CELLS, MAX_CELLS_WITHOUT_ANCHORS = 256, 4096
 
 Ids = NDArray[np.int64]
@@ -83,7 +85,7 @@ class _Ranks:
         self._of = {1: np.concatenate([a, b]).astype(np.int64)}
 
     def of(self, size: int) -> tuple[Ids, Ids]:
-        """The numbers of runs of `size` ids. Runs over an end have numbers too, which no caller uses."""
+        """The numbers of runs of `size` ids. Runs that extend past the end have numbers, too, which no caller uses."""
         if size not in self._of:
             half = size // 2
             self.of(half)
@@ -97,7 +99,7 @@ class _Ranks:
 
 
 def _common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
-    """Number of equal ids at the start, in time of that number."""
+    """Number of equal ids at the start, in time proportional to it."""
     most, block, at = min(len(a), len(b)), 64, 0
     while at < most:
         differ = a[at : min(at + block, most)] != b[at : min(at + block, most)]
@@ -115,7 +117,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
     places, others = ours + start, theirs + other
     order = np.argsort(places)
     places, others = places[order], others[order]
-    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # of diagonals
+    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # ends of diagonals
     firsts, lasts = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(places)]])
     lengths = lasts - firsts + size - 1
     runs = map(Run, places[firsts].tolist(), others[firsts].tolist(), lengths.tolist())
@@ -131,7 +133,7 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
     is_equal = counts[at] == other_counts[other_at]
     at, other_at = at[is_equal], other_at[is_equal]
     sizes = counts[at]
-    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of an occurrence
+    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # number of each occurrence
     return order[np.repeat(first[at], sizes) + number], other_order[np.repeat(other_first[other_at], sizes) + number]
 
 
@@ -158,7 +160,7 @@ def _heaviest_chain(runs: list[Run]) -> list[Run]:
 
 
 def _without_overlaps(chain: list[Run]) -> Iterator[Run]:
-    """Cuts the start of a run off that the one before covers in either sequence."""
+    """Cuts off the start of each run that the previous one covers in either sequence."""
     end = other_end = 0
     for run in chain:
         cut = max(end - run.start, other_end - run.other, 0)

@@ -30,7 +30,7 @@ __all__ = ["MeasureRun", "only_splits"]
 # Documents are encoded in batches of this size. The arrays of a batch take about ten times its bytes.
 BATCH_BYTES = 4 << 20
 
-# Pre-tokenizers that split a text, and change no byte of it.
+# Pre-tokenizers that split a text without changing it.
 SPLITS = ("Pattern", "Split", "ByteLevel", "Digits", "Punctuation")
 
 # Added to a measure without words.
@@ -46,7 +46,7 @@ class MeasureRun:
         toks: name -> tokenizer.
         limits: number of threads, and memory that bounds the size of a batch.
         words: whether to count words.
-        repeat: number of encodings of each batch, of which the shortest counts; 0: no time.
+        repeat: number of encodings of each batch; the shortest time counts. 0: no time.
         max_bytes: bytes of each source to measure; None: all.
     """
 
@@ -104,12 +104,12 @@ class MeasureRun:
 
 
 class _Encoder:
-    """A tokenizer, with what its measurement needs to know of it."""
+    """A tokenizer, with the facts that measuring it needs."""
 
     def __init__(self, tok: Tokenizer, threads: int, repeat: int) -> None:
         self._tok, self._threads, self._repeat = tok, threads, repeat
         if repeat:
-            tok._core.make_tables()  # else the first long text would, while it is timed
+            tok._core.make_tables()  # otherwise the first long text builds them while it is timed
         self._unk = _unk_id(tok)
         self._only_splits = only_splits(tok)
 

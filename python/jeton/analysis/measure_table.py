@@ -33,7 +33,7 @@ class Measure:
 
     Words are segments of Unicode's word boundaries (UAX #29) that hold a letter or a number. Scripts that are written
     without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan, …) have no words without a
-    dictionary, so their text is counted in characters, which combining marks belong to, and in no word.
+    dictionary. Their text is counted in characters, each with its combining marks, and never in words.
 
     Attributes:
         tokens: number of tokens.
@@ -43,7 +43,7 @@ class Measure:
         unknown: tokens that are the unknown token.
         words: words of scripts with spaces; this and the next four are None if words were not counted.
         word_tokens: sum over these words of the tokens that each overlaps.
-        whole_words: words inside of which no token ends.
+        whole_words: words that no token boundary divides.
         unspaced_chars: characters of scripts without spaces.
         unspaced_tokens: sum over uninterrupted runs of such characters of the tokens that each overlaps.
         seconds: time of encoding; None if it was not measured. Equality ignores it.

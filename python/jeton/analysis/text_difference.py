@@ -24,7 +24,7 @@ __all__ = ["Change", "TextDifference"]
 
 # Limits of the printed form; `to_json` and the attributes are always complete.
 MAX_CHANGES_SHOWN = 20
-MAX_TOKENS_SHOWN = 60  # of each side of a change
+MAX_TOKENS_SHOWN = 60  # tokens of each side of a change
 NUM_AROUND = 4  # tokens in common before and after a change
 
 _CSS = (
@@ -89,7 +89,7 @@ class TextDifference:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """What differs, in order."""
+        """The changes between A and B, in order."""
         ends = (len(self.ids[0]), len(self.ids[1]))
         found, at = [], (0, 0)
         for start, other, length in [*self.runs, Run(*ends, 0)]:
@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Sign, tokens, and number of tokens left out, of A and of B; without a side that has none."""
+        """Sign, tokens, and number of tokens left out, of A and of B; a side without tokens is omitted."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),

@@ -1,4 +1,4 @@
-"""Calls of a `Tokenizer` and their results: what its methods check, compute and return.
+"""Implementation of the methods of a `Tokenizer`: checks, computations and results.
 
 ```text
 sampling         options of one call, for the core; text_errors: policies for lone surrogates and invalid UTF-8

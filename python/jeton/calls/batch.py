@@ -23,7 +23,7 @@ __all__ = ["PaddedBatch", "RowSegments", "TokenBatch"]
 
 Int64: TypeAlias = NDArray[np.int64]
 
-MAX_LENGTH = (1 << 31) - 1  # of a row
+MAX_LENGTH = (1 << 31) - 1  # ids of a row
 MAX_PAD_ID = (1 << 32) - 1
 MAX_ROWS_SHOWN, MAX_IDS_SHOWN = 8, 24  # in a notebook
 
@@ -64,8 +64,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             ``offsets=True``.
         words: int64[n], the index of the pretoken of each id in its text; -1 for ids of the template. None for the
             result of `Tokenizer.encode_batch`; `Encoding.word_ids` is the public form.
-        loss_mask: uint8[n], 1 for an id that is trained. None where all are: of shards only.
-        position_ids: int32[n], which begin at 0 with each document of a row of packed shards. None elsewhere.
+        loss_mask: uint8[n], 1 for an id that is trained on. Only batches of shards have it; None: all ids are.
+        position_ids: int32[n], restarting at 0 with each document in a row of packed shards. None for other batches.
 
     Examples:
         >>> import jeton
@@ -221,7 +221,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns with one int64 array per row, by the names of transformers: what `datasets.map` takes.
+        """Columns with one int64 array per row, by the names of transformers, as `datasets.map` takes them.
 
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as
@@ -281,7 +281,8 @@ class PaddedBatch(Mapping[str, Int64]):
             without ``overflow=True``.
         offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. None, and no key, without
             ``offsets=True``.
-        loss_mask, position_ids: int64[rows, length], as of `TokenBatch`; 0 for padding. None, and no key, without.
+        loss_mask, position_ids: int64[rows, length], as in `TokenBatch`; 0 for padding. None, and no key, if it has
+            none.
 
     Examples:
         >>> import jeton

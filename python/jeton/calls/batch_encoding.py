@@ -26,7 +26,7 @@ from .truncation import Truncation, combine, split
 __all__ = ["BatchEncoder", "Item"]
 
 Int64: TypeAlias = NDArray[np.int64]
-Words: TypeAlias = Sequence[Sequence[str | bytes]]  # of each text
+Words: TypeAlias = Sequence[Sequence[str | bytes]]  # the words of each text
 
 # Rows that overlap by the stride have more ids than their texts.
 MAX_IDS = 1 << 30
@@ -113,7 +113,7 @@ class BatchEncoder:
         return room
 
     def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
-        """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
+        """Encodes texts that are split into words. Each word is encoded alone, and offsets are relative to it."""
         items = self.items(is_pair=pairs is not None)
         room = self._room(items, truncation)
         encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
@@ -125,7 +125,7 @@ class BatchEncoder:
         ends = np.cumsum([0, *map(len, words)])
         joined = found._replace(offsets=found.offsets[ends])
         if self.with_words:
-            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # of each word in its text
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # word -> index in its text
             joined = joined._replace(words=np.repeat(indices, found.lengths))
         return joined
 
@@ -214,7 +214,7 @@ class BatchEncoder:
             ends = sizes.cumsum().reshape(sizes.shape)
             for column, item in enumerate(items):
                 first = None if item.text is None else texts[item.text].first_hf_offsets
-                if first is not None:  # of the first id of each text in a row
+                if first is not None:  # the first id of each text in a row has its own offsets
                     has_ids = sizes[:, column] > 0
                     places = (ends - sizes)[has_ids, column]
                     hf_offsets[places] = first[starts[has_ids, column]]
@@ -235,7 +235,7 @@ class BatchEncoder:
         firsts = [text.first_hf_offsets for text in texts if text.first_hf_offsets is not None]
         if firsts:
             lengths = segments.lengths.ravel()
-            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # of the first id of each text in a row
+            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # index of the first id of each text in a row
             hf_offsets[places] = np.concatenate([of_template, *firsts])[index[places]]
         return hf_offsets
 
@@ -276,7 +276,7 @@ class BatchEncoder:
         if self.add_special_tokens:
             return items
         texts = [item for item in items if item.text is not None]
-        return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # as `encode`, which adds nothing to one text
+        return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # `encode` adds nothing to one text, either
 
     def _overflow_type(self, text: int) -> int:
         """Type id of a piece that overflows.

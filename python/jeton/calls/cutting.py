@@ -1,7 +1,7 @@
 """Parts of a text within a number of tokens: `Tokenizer.count_up_to`, `truncate` and `split`.
 
-The functions check options and convert results; the core finds the parts (`tokenizer/cut/mod.rs`). The plain version,
-which tests compare with, tries every position.
+The functions check options and convert results; the core finds the parts (`tokenizer/cut/mod.rs`). The tests compare it
+with a plain version that tries every position.
 """
 
 from __future__ import annotations

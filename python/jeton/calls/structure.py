@@ -76,7 +76,7 @@ def _paragraphs(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """A heading has the level of its own, other blocks that of their nesting. What follows a heading belongs to it."""
+    """A heading has its own level, other blocks have that of their nesting. Text after a heading belongs to it."""
     parser = import_optional("markdown_it", 'at="markdown"', "markdown").MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     starts = [0, *places]
@@ -89,7 +89,7 @@ def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
             continue
         place = starts[token.map[0]]
         is_heading = token.type == "heading_open" and token.level == 0
-        if place > last:  # else the block inside of one that begins there, too
+        if place > last:  # otherwise the block is inside one that begins there, too
             yield place, HEADED if is_headed else int(token.tag[1]) if is_heading else BLOCK + token.level
             last = place
             is_headed = is_heading
@@ -147,7 +147,7 @@ def _continues(text: str, begin: int, first: int) -> bool:
 
 
 class _Closers:
-    """Ends of strings and comments. A missing end is searched once; what it would end hides nothing."""
+    """Ends of strings and comments. A missing end is searched once; text without an end hides nothing."""
 
     def __init__(self, text: str) -> None:
         self._text = text

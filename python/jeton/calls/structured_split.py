@@ -23,7 +23,7 @@ from .structure import HEADED, LINE, boundaries
 __all__ = ["structured_split"]
 
 Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
-Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # of a Chunk
+Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fields of a `Chunk`
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
 MARGIN = 64  # characters behind a position that decide about a sentence or word there
@@ -103,7 +103,7 @@ class _Splitter:
         return end if end > least else None
 
     def overlap_start(self, start: int, end: int, most: int) -> int:
-        """Start of the longest end of a chunk within `most` tokens: of a block, else a line, else a smaller unit."""
+        """Start of the longest suffix of a chunk within `most` tokens: of blocks, else lines, else smaller units."""
         part = self._text[start:end]
         earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]
         first, last = bisect_left(self._places, max(earliest, start + 1)), bisect_left(self._places, end)

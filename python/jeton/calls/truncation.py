@@ -74,10 +74,9 @@ class Truncation:
         return self.max_length - num_added
 
     def check_stride(self, num_added: int) -> None:
-        """Checks `stride` as transformers does, also if no text is shortened.
+        """Checks `stride` as transformers does, even if no text is shortened.
 
-        Those that are shortened are checked with the ids that they keep. `num_added`: ids that the template adds to one
-        text.
+        `kept` and `split` check it again for shortened texts. `num_added`: ids that the template adds to one text.
 
         Raises:
             ConfigError: the stride is more than the ids that a text may have in a row.

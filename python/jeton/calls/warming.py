@@ -1,4 +1,4 @@
-"""`Tokenizer.warm_up`: what first calls would build and import, ahead of time.
+"""`Tokenizer.warm_up`: builds and imports ahead of time what first calls need.
 
 Left out: buffers and caches of other threads, which each thread makes from the texts that it encodes.
 """

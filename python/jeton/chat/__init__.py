@@ -170,7 +170,7 @@ class Chat:
                 of the text, for any template (`replies`); ``"auto"``: markers if the template has them.
 
         Returns:
-            A boolean for each id. Of a template whose blocks mark nothing, all are False.
+            A boolean for each id. All are False if the template's blocks mark nothing.
 
         Raises:
             ChatTemplateError: the template does not show what the model generates, or has no markers and
@@ -212,7 +212,7 @@ class Chat:
 
     @property
     def has_markers(self) -> bool:
-        """Whether the template marks what the model generates, by ``{% generation %}``."""
+        """True if the template marks the text that the model generates, by ``{% generation %}``."""
         return has_generation(self._rendered.source)
 
     def _check_markers(self) -> None:
@@ -223,7 +223,7 @@ class Chat:
 
     @cached_property
     def replies(self) -> list[ReplySpans]:
-        """What the model generates in each assistant message, derived from the origin of the text.
+        """The text that the model generates in each assistant message, derived from the origin of the text.
 
         The template's markers are not read. Deriving renders parts of the conversation again, a few times for each kind
         of turn.
@@ -365,7 +365,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
-# Keyword of `apply_chat_template` -> what it is here.
+# Keyword of `apply_chat_template` -> its name here.
 _FOREIGN_KEYWORDS = {
     "chat_template": "template=",
     **dict.fromkeys(("return_tensors", "return_dict"), "tok.chat(messages).ids, a list"),
@@ -446,7 +446,7 @@ def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDAr
     turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
     ends = list(accumulate(piece.length for piece in pieces))
     start = first = 0
-    # A token belongs to the run that it begins in.
+    # A token belongs to the run in which it begins.
     for piece, end, token in zip(pieces, ends, char_spans[:, 0].searchsorted(ends).tolist(), strict=True):
         if piece.turn is not None:
             turn = turns[piece.turn]
@@ -469,7 +469,7 @@ def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -
 
     first, last = np.array(generated).T
     starts, ends = char_spans.T
-    at = last.searchsorted(starts, side="right")  # of the first run that ends after the token's start
+    at = last.searchsorted(starts, side="right")  # index of the first run that ends after the token's start
     begins = np.append(first, np.iinfo(np.int64).max)[at]
     mask: list[bool] = (begins < np.maximum(ends, starts + 1)).tolist()
     return mask

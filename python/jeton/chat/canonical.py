@@ -4,9 +4,9 @@
 ids ─ decode, special ids kept apart ─►  text with the origin of each character  ─ encode ─►  ids ─ compare
 ```
 
-Ids are canonical if encoding their text returns them. The text of ids is the decoded text, in which the special tokens
-of special ids are control and all else is plain, whatever it spells: the same distinction as between the text of a chat
-template and that of its messages, so `encode` encodes it.
+Ids are canonical if encoding their text returns them. The text of ids is the decoded text. In it, the special tokens of
+special ids are control, and all else is plain, whatever it spells. A chat template and its messages have the same
+distinction, so `encode` encodes the text.
 
 Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the
 text at which they begin. That is linear as well.
@@ -43,7 +43,7 @@ class CanonicalIds:
 
     Attributes:
         ids: the canonical ids.
-        boundaries: int64[m, 2], ascending: pairs of an old and a new position before which lies the same text. The
+        boundaries: int64[m, 2], ascending: pairs of an old and a new position that have the same text before them. The
             first is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new
             ids are different tokens of the same text, or one equal id each.
 
@@ -90,7 +90,7 @@ def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drif
     is_one = (sizes == 1).all(axis=1)
     is_equal = is_one.copy()
     is_equal[is_one] = compared.old[starts[is_one, 0]] == compared.new[starts[is_one, 1]]
-    row = int(is_equal.argmin())  # what equals before a difference may be of another text: unknown tokens
+    row = int(is_equal.argmin())  # equal ids before a difference may have different texts: unknown tokens
     start, end = compared.boundaries[row : row + 2].tolist()
     return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
 
@@ -125,7 +125,7 @@ class _Comparison:
         old: the ids, uint32[n].
         new: the ids of their text, uint32[m].
         first: the first position at which they differ; None if they are equal.
-        unk: the id of the unknown token; -1: there is none.
+        unk: the id of the unknown token; -1 without one.
         text: the text that is encoded.
         decoded: the text that the ids decode to. It may lack special tokens.
     """
@@ -273,7 +273,7 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
 
 
 def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
-    """int64[n + 1]: place of the first character of each token that is no space, and the end of the text.
+    """int64[n + 1]: place of the first character of each token after spaces, and the end of the text.
 
     Negative where the text of the span is not that of the token: spans are approximate where normalization adds spaces.
     """
@@ -287,7 +287,7 @@ def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[
 
 
 def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places at which exactly one id begins, and the positions of these ids. Of ids without text it is uncertain."""
+    """Places at which exactly one id begins, and the positions of these ids."""
     import numpy as np
 
     found, at, counts = np.unique(places, return_index=True, return_counts=True)
@@ -296,7 +296,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of sorted pairs, without those that are not above all before them in both columns; the last row is kept."""
+    """Rows of sorted pairs that exceed all rows before them in both columns; the last row is always kept."""
     import numpy as np
 
     if not len(rows):
@@ -312,7 +312,7 @@ def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
-    """uint32[n]: the ids, none of them above those of the vocabulary."""
+    """uint32[n]: the ids, checked to be below `vocab_size`."""
     import numpy as np
 
     try:
@@ -334,7 +334,7 @@ class _Reading:
     Attributes:
         parts: parts of the text.
         runs: their origins; special tokens are those of a template.
-        moves: rows of the first of some ids, what is added to their starts in the decoded text, and the least result.
+        moves: shifts of starts in the decoded text: (first id, amount to add, minimum of the result).
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:

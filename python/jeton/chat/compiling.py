@@ -32,7 +32,7 @@ class GenerationBlock(Extension):
         return nodes.CallBlock(call, [], [], body).set_lineno(line)
 
 
-_MAX_NODES = 1 << 15  # of a syntax tree, which compile in 2 s; published templates have about 5,000
+_MAX_NODES = 1 << 15  # nodes of a syntax tree; this many compile in 2 s, and published templates have about 5,000
 _MAX_SYMBOLS = 1 << 20  # names × branches: Jinja copies the symbol table for each branch
 _LITERALS = (nodes.Const, nodes.Dict, nodes.List, nodes.Neg, nodes.Slice, nodes.Tuple)
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
@@ -139,7 +139,7 @@ class SandboxCodeGenerator(CodeGenerator):
 class BriefUndefined(Undefined):
     """Jinja's `Undefined` with names over 100 characters left out of its message."""
 
-    __slots__ = ()  # as Jinja's: an attribute `__dict__` would be unsafe instead of absent
+    __slots__ = ()  # as in Jinja's class: an attribute `__dict__` would be unsafe instead of absent
 
     @property
     def _undefined_message(self) -> str:

@@ -6,16 +6,16 @@ Text that the template writes is encoded once. Before it is appended, the templa
 rendering is compared with the previous one (`proof`):
 
 1. the text of the previous prompt, generation prompt included, must be its beginning;
-2. the text that follows must be the reply: the sampled text, up to white space, or a message of the caller, of which no
-   field is left out;
+2. the text that follows must be the reply: the sampled text, up to white space, or a message of the caller with all of
+   its fields;
 3. the rest is appended, without the stop token if the model sampled it.
 
 Otherwise nothing is appended.
 
 Time: a rendering of at most 50 messages and an encoding of the new text for each turn. Messages in the middle of a
-longer conversation are left out of the rendering, if the text without them is the rest of the text, to the letter. That
-the template will not change them is then an assumption. All messages are rendered when their number has grown by a
-quarter, and by `Conversation.prove`. If the text without them is not the rest of the text, all are always rendered.
+longer conversation are left out of the rendering if that removes exactly their text. It is then assumed that the
+template will not change them later. All messages are rendered when their number has grown by a quarter, and by
+`Conversation.prove`. If leaving messages out changes other text, all are always rendered.
 
 Left out: a reply that is sampled in several calls. `parsing` parses replies.
 """
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # ids before new text that are encoded with it, at most, if none of them is a special token
-_NEAR = 100  # characters around a difference in which the special token that it is inside of is searched
+_CONTEXT = 16  # maximum number of ids before new text that are encoded with it, if none of them is a special token
+_NEAR = 100  # characters around a difference that are searched for a special token that contains it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
-# Messages of one rendering. A turn of 48 messages takes a few milliseconds; 16 have several turns before the last ones.
+# Messages of one rendering: at most 48, which take a few milliseconds, and at least 16, which include several turns.
 _MOST_SHOWN, _LEAST_SHOWN = 48, 16
-_GROWTH = 1.25  # all messages are rendered again when they are so many times as many, so a turn takes constant time
+_GROWTH = 1.25  # growth of the number of messages at which all are rendered again: constant time per turn, amortized
 
 
 class ConversationTokenizer(TemplateTokenizer, Protocol):
@@ -77,10 +77,10 @@ SpanSource: TypeAlias = Literal["message", "header", "sampled", "closing", "temp
 
 
 class IdSpan(NamedTuple):
-    """A range of ids of a conversation, and who wrote it.
+    """A range of ids of a conversation, and its author.
 
     Attributes:
-        source: ``"message"``: a message of the caller, with the template's text around it; ``"header"``: the generation
+        source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
             prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
             text of the template, of tools and of variables.
         message: index of the message in `Conversation.messages`, also of the reply that a header opens; None for
@@ -189,14 +189,14 @@ class Conversation:
         self._special = special
         self._keep_sampled = keep_sampled
         self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
-        self._rendered = list(self._messages)  # as the template is shown them, without the reply of a turn not closed
+        self._rendered = list(self._messages)  # as passed to the template; without the reply of an open turn
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
         self._texts: list[str] = []  # joined, the rendering of `_rendered` with the generation prompt
         self._num_whole = 0  # number of messages when all of them were last rendered
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
-        self._parts: list[_Part] = []  # whose spans are computed on access, in order with `_spans`
+        self._parts: list[_Part] = []  # parts whose spans are computed on access and appended to `_spans`
         self._sampled: list[tuple[int, int]] = []
         self._reply: SampledReply | None = None
         self.refusal = None
@@ -235,7 +235,7 @@ class Conversation:
 
     @property
     def spans(self) -> list[IdSpan]:
-        """Who wrote which ids; the spans are in order and tile `ids`."""
+        """The author of each range of ids; the spans are in order and tile `ids`."""
         for part in self._parts:
             self._spans += _part_spans(self._tok, part)
         self._parts = []
@@ -346,7 +346,7 @@ class Conversation:
         """Parses the ids that the model sampled for the open turn, or for the last one; appends nothing.
 
         The template's form of reasoning and tool calls is derived from its renderings. The reply's message, rendered
-        again, gives the text of the ids; what cannot be proved so stays text. See `jeton.chat.Reply`.
+        again, gives the text of the ids; parts that cannot be proved in this way stay text. See `jeton.chat.Reply`.
 
         Args:
             ids: the sampled ids, with or without the stop token.
@@ -412,7 +412,7 @@ class Conversation:
         return self.refusal is None
 
     def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
-        """Renders all messages; returns the reason if the text is not that of the renderings of some of them.
+        """Renders all messages; returns the reason if the text differs from that of the partial renderings.
 
         Args:
             added: messages that are being added.
@@ -425,7 +425,7 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of the text so far are not kept. Where the new one has the same text, so are its runs.
+        # The runs of the text so far are not kept. Where the new text is the same, the runs are, too.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
@@ -460,7 +460,7 @@ class Conversation:
         return Tail(start, located.tail + len(reply.closing))
 
     def _other_stop(self, rendering: Rendering, start: int, reply: SampledReply) -> Located | None:
-        """Locates a reply whose stop token is another one unless it ends the chat, as of gpt-oss; None if it is not."""
+        """Locates a reply whose stop token differs if the chat goes on, as that of gpt-oss; None for other replies."""
         final = self._render([*self._shown, self._opaque(reply)], False)
         index = len(self._shown)
         unstopped = reply._replace(text="", stop="")
@@ -507,7 +507,7 @@ class Conversation:
         )
 
     def _number(self, shown: int | None) -> int | None:
-        """Returns the index of a message that the template is shown."""
+        """Returns the index of a message that is passed to the template."""
         if shown is None or shown < self._skipped[0]:
             return shown
         return shown + self._num_skipped
@@ -521,7 +521,7 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text that ends the sampled turn, whether or not a message follows; None if it is unknown.
+        """Returns the text after a sampled turn that is the same at the end of a chat and before a message, if any.
 
         Args:
             given: the sampled reply.
@@ -551,14 +551,14 @@ class Conversation:
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
-        """Returns the reply, and another reading of it if its last token may be text: ``</think>`` is no stop token."""
+        """Returns the reply, and another reading of it if its last token may be text, as ``</think>`` is."""
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
 
     def _opaque(self, reply: SampledReply) -> Mapping[str, Any]:
-        """Returns the message that the template is shown; with ``keep_sampled``, a placeholder of the text."""
+        """Returns the message that is passed to the template; with ``keep_sampled``, with a placeholder as text."""
         message = reply.message
         if not self._keep_sampled:
             return message
@@ -575,12 +575,12 @@ class Conversation:
 
     @property
     def _shown(self) -> list[Mapping[str, Any]]:
-        """The messages that the template is shown."""
+        """The messages that are passed to the template."""
         first, end = self._skipped
         return self._rendered[:first] + self._rendered[end:]
 
     def _skip(self) -> None:
-        """Leaves messages in the middle out of later renderings, if the text without them is the rest of the text."""
+        """Leaves messages in the middle out of later renderings, if that removes exactly their text."""
         num_shown = len(self._rendered) - self._num_skipped
         if num_shown <= _MOST_SHOWN or not self._can_skip:
             return
@@ -630,7 +630,7 @@ class Conversation:
         """
         context, before = self._context(before)
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
-        with suppress(SpecialTokenError):  # of the context, else it is raised below
+        with suppress(SpecialTokenError):  # an error of the context; one of the text is raised below
             ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
             if ids[: len(before)] == before:
                 return Encoded(whole, ids, segments, len(before), len(context.text))
@@ -638,7 +638,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the sampled ids are not those of their text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the number of characters of the text in which two texts after `before` have the same ids."""
+        """Returns the length, in characters, of the beginning with equal ids that two texts after `before` share."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(

@@ -1,4 +1,4 @@
-"""`chat_count`: prompt tokens of a request to OpenAI's chat completions, as the API bills them, estimated.
+"""`chat_count`: estimate of the prompt tokens that OpenAI's API bills for a request to chat completions.
 
 OpenAI does not publish how requests become prompts. The rules here reproduce published figures of ``prompt_tokens``:
 
@@ -28,10 +28,10 @@ __all__ = ["ChatCount", "chat_count"]
 PER_MESSAGE, REPLY, NAME = 3, 3, 1
 FUNCTION_CALL, FUNCTION_RESULT = 3, -2
 TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
-FUNCTIONS, SHARED_SYSTEM = 9, -4  # a system message for the definitions, which an existing one holds for less
+FUNCTIONS, SHARED_SYSTEM = 9, -4  # a system message for the definitions; the discount for sharing an existing one
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
-MAX_DEPTH = 100  # of nested schemas
+MAX_DEPTH = 100  # depth of nested schemas
 
 _FIELDS = {"role", "content", "name", "tool_calls", "function_call", "tool_call_id"}
 _TEXTS = {"text": "text", "refusal": "refusal"}  # type of a part -> its field
@@ -78,7 +78,7 @@ class ChatCount:
 
     @property
     def tokens(self) -> int:
-        """All of them: the estimate of ``usage.prompt_tokens``."""
+        """The sum of all: the estimate of ``usage.prompt_tokens``."""
         return sum(self.messages) + self.tools + self.tool_choice + self.reply
 
     def to_json(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Tokens of the form of a message, and the texts that count: the role, the content, others."""
+    """Number of tokens of a message's structure, and the texts to count: the role, the content, others."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")

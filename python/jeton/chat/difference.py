@@ -1,6 +1,6 @@
-"""`chat_diff`: the first id in which two chats differ, who wrote the text there, and the cause.
+"""`chat_diff`: the first id in which two chats differ, the author of the text there, and the cause.
 
-A cache of prompts keeps what precedes the first id that differs. The author of the text there is known from the
+A cache of prompts can reuse the ids before the first one that differs. The author of the text there is known from the
 rendering (`provenance`). The cause is a change of the request. It is found by substitution: the first request is
 rendered again with a single change of the second one, and the change whose rendering differs at the same character is
 the cause. No spelling of a template is known here.
@@ -38,16 +38,16 @@ class ChatDifference:
     """The first difference of two chats, A and B. Its string is a report.
 
     Attributes:
-        kind: ``"same"``; ``"continues"``: one has all ids of the other; else what changed: ``"tool"``, ``"tools"``,
-            ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"``: the template writes earlier
-            messages otherwise because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``,
+        kind: ``"same"``; ``"continues"``: one has all ids of the other; else the kind of change: ``"tool"``,
+            ``"tools"``, ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"``: the template writes
+            earlier messages differently because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``,
             ``"special token"``, or ``"unknown"``.
         cause: the cause in words.
         position: index of the first id that differs, and number of ids in common before it; None if all are the same.
         lengths: number of ids of A and of B.
         char: index of the first character that differs, in the rendered texts; None if the texts are the same.
-        authors: who wrote the character there in A and in B, in words.
-        origins: the same as the renderings have it; None at the end of a text.
+        authors: the author of the character there in A and in B, in words.
+        origins: the origin of that character in A and in B, from the renderings; None at the end of a text.
         excerpts: text of A and of B from there.
 
     Examples:
@@ -238,7 +238,7 @@ class _Comparison:
         )
 
     def _place(self) -> tuple[int, bool]:
-        """The character that differs; or that of the first id, and that its text is the same."""
+        """The first character that differs, and False; if only the ids differ, that of the first one, and True."""
         first = self.first or 0
         spans = [tuple(chat._char_spans()[first]) for chat in self.chats]
         char = self.char
@@ -288,7 +288,7 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """A with a single change of B, and the words for it; the likeliest first."""
+        """Yields A with a single change of B, and the words for the change; the likeliest first."""
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(
@@ -342,7 +342,7 @@ class _Comparison:
             if names[0][index] != names[1][index]:
                 changed = [*one[:index], two[index], *one[index + 1 :]]
                 yield self.a.with_messages(changed), lambda index=index: self._changed(index, runs)  # type: ignore[misc]
-        # The rest at once: a change alone may be refused by the template.
+        # All remaining changes at once: the template may refuse a single one.
         yield self.a.with_messages(two), lambda: self._replaced(start, added, removed, runs)
 
     def _replaced(self, start: int, added: int, removed: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
@@ -393,7 +393,7 @@ class _Comparison:
         return kind, translate(words, number=abs(number), message=name)
 
     def _first_cause(self, start: int) -> int:
-        """The first added message that already makes the template write the history otherwise, by bisection."""
+        """The first added message that makes the template write the history differently, by bisection."""
         messages = self.b.request.messages
         low, high = start, len(messages) - 1
         while low < high:
@@ -406,7 +406,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Words for a message before `start`, the same in both, that the template writes otherwise; None if none."""
+        """Words for an equal message before `start` that the template writes differently; None without one."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

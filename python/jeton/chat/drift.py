@@ -70,7 +70,7 @@ class Group(NamedTuple):
         new: the ids that encoding their text gives.
         text: the text.
         around: `old` with one id before and one after.
-        is_first: whether they begin a text: all, or that after a special token.
+        is_first: whether they begin the whole text, or the text after a special token.
     """
 
     old: list[int]
@@ -88,15 +88,15 @@ class Drift:
         position: index of the first id that differs.
         cause: ``"merge"``: the encoder joins text across a boundary of the ids.
             ``"split"``: it divides the text of one id.
-            ``"unreachable"``: it does so, too, where the text of the id is alone, after a letter, or after a space, or
-            gives another id for this text. (`jeton.audit` proves whether any text gives an id.)
+            ``"unreachable"``: it also does not give the id for its text alone, after a letter, or after a space.
+            (`jeton.audit` proves whether any text gives an id.)
             ``"prefix_space"``: it puts a space before a text, which these ids lack.
             ``"normalization"``: it changes the text. ``"dropped"``: it drops a part of the text.
             ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that
             ``special=`` permits.
             ``"stripped_space"``: an added token takes the white space beside it.
             ``"unmatched_token"``: an added token of the ids is not matched there.
-            ``"unknown"``: one of `ids` or of `expected` is the unknown token, which does not tell its text.
+            ``"unknown"``: one of `ids` or of `expected` is the unknown token, whose text is lost.
             ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half a character.
         ids: the ids around `position`, between the two nearest places at which both have a boundary. The first is the
             one at `position`, or before it if an unknown token makes an equal id there uncertain.
@@ -137,7 +137,7 @@ def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) ->
 
 
 def num_replaced(tok: CanonicalTokenizer, group: Group) -> int:
-    """Number of U+FFFD in a text that stand for bytes that are no text."""
+    """Number of U+FFFD in a text that replace bytes that are not UTF-8."""
     if _REPLACEMENT not in group.text:
         return 0
     return group.text.count(_REPLACEMENT) - b"".join(tok.decode_tokens_bytes(group.old)).count(_REPLACEMENT.encode())
@@ -163,7 +163,7 @@ def _cause(tok: CanonicalTokenizer, group: Group, unk: int) -> Cause:
             return "prefix_space"
         if new.strip() != group.text.strip().encode():
             return "dropped" if _is_subsequence(new, old) else "normalization"
-    if not group.old:  # the encoder ends the text in another way
+    if not group.old:  # the encoder adds ids at the end of the text
         return "normalization"
     if len(group.old) > 1:
         return "merge"

@@ -53,7 +53,7 @@ class ChatTokenizer(HasAddedTokens, Protocol):
 
 
 class MaskedChat(NamedTuple):
-    """A chat of which some special tokens are plain text.
+    """A chat in which some special tokens are plain text.
 
     Attributes:
         masked: the text with a mask for each character that is not the template's.
@@ -86,7 +86,7 @@ def encode(
     permitted = permission(special, tok.special_tokens)
     if permitted == "all":
         return tok.encode(text, special="all", add_special_tokens=False), None
-    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # it does not count, as anywhere
+    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # as elsewhere, not subject to permission
     fast = tok._core.encode_chat(text, pieces, unk)
     if fast is not None:
         return fast, None
@@ -244,13 +244,13 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
 
 
 def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
-    """Encodes text without special tokens: all of a text if `at` is 0, else what follows a special token."""
+    """Encodes text without special tokens: a whole text if `at` is 0, else text after a special token."""
     tok, first, permitted = _context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 
 
 def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
-    """Returns a tokenizer, a special token to encode before a segment, for its context, and the permission of that."""
+    """Returns a tokenizer, a special token to encode before a segment as its context, and the permission for it."""
     if not at:
         return tok, "", "none"
     exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)

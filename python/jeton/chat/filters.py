@@ -65,7 +65,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             values[0] = state.hold(values[0])
         elif name == "reverse" and not hasattr(values[0], "__reversed__"):
             held = state.hold(values[0])
-            if held is not values[0]:  # an iterator, of which Jinja makes a list
+            if held is not values[0]:  # an iterator, which Jinja turns into a list
                 held.reverse()
                 return held
         if name in _OF_STRINGS and not isinstance(values[0], str):  # an error; but `truncate` slices lists

@@ -147,7 +147,7 @@ class Formatter(SandboxedFormatter):
         super().__init__(environment)
         self._state = state
         self._escapes = escapes
-        self._chars, self._width = 0, 1  # of all fields and literals, which are joined at the end
+        self._chars, self._width = 0, 1  # size of all fields and literals, which are joined at the end
 
     def _add(self, text: str) -> None:
         """Charges a literal or a formatted field."""
@@ -177,7 +177,7 @@ class Formatter(SandboxedFormatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         """Applies the conversion ``!s``, ``!r`` or ``!a``."""
         if conversion == "s":
-            return str(self._state.text(value))  # of `Markup`, plain text
+            return str(self._state.text(value))  # plain text, of `Markup`, too
         if conversion in ("r", "a"):
             length, _ = self._state.printed(value)
             self._state.afford(10 * length + VALUE)

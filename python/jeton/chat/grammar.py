@@ -9,7 +9,7 @@ its states are slots, its edges the template's texts.
 The grammar accepts more than the template writes, because it sees adjacent pairs only. `parsing` therefore proves each
 message by rendering it.
 
-Left out: forms in which a key is written otherwise than it is, or a value with other escapes than JSON's and Python's.
+Left out: forms that change the spelling of a key, or that write a value with other escapes than JSON's and Python's.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MARKED_TEXT = 'qzt"{}<&>\nqzu'  # its escaped forms in JSON and in Python diffe
 
 
 class MessageStyle(NamedTuple):
-    """How a message holds its reasoning and the arguments of its calls, as the template reads them.
+    """Form of a message's reasoning and of the arguments of its calls, as the template reads them.
 
     Attributes:
         reasoning: key of the reasoning; ``"parts"`` if the content is a list with an item of type ``thinking``; None if
@@ -136,12 +136,12 @@ class ReplyGrammar:
 
     Attributes:
         prompt: the end of the generation prompt, from where replies and prompt can differ.
-        style: how messages are written for this template.
+        style: form of messages for this template.
         edges: slot -> edges that leave it; the first slot is ``"start"``.
         codecs: label of a value's slot -> (type, codec), such as ``("str", "raw")``.
         patterns: JSON patterns of the slots ``"calls"`` (one element) and ``"call"``.
-        nested: how lists and objects are written that are neither JSON nor Python.
-        ending: what all replies end with.
+        nested: form of lists and objects that are written neither as JSON nor as Python.
+        ending: the text that all replies end with.
     """
 
     prompt: str
@@ -162,7 +162,7 @@ class ReplyGrammar:
 
     @property
     def has_calls(self) -> bool:
-        """Whether the grammar has tool calls with their arguments."""
+        """True if the grammar has tool calls with their arguments."""
         return any(map(self.reaches, JSON_SLOTS)) or any(map(self.reaches, self.codecs))
 
 
@@ -192,7 +192,7 @@ def decode_json(text: str, start: int) -> tuple[Any, int] | None:
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is no text
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is not text
     except (ValueError, RecursionError):
         return None
     return value, end
@@ -263,7 +263,7 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the forms in which a value is found by itself; of a truth value and a null, see `_with_constants`."""
+        """Adds the forms in which a value is searched for; for truth values and null, see `_with_constants`."""
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()
@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at the spelling of a truth value or of a null, which are no unique texts."""
+        """Splits the text after a key at the spelling of a truth value or null, which is not unique as a probe is."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):
@@ -453,7 +453,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
     for (source, target), known in literals.items():
         grammar.edges.setdefault(source, []).extend(Edge(literal, target) for literal in _merged(known))
     _add_nested(grammar, renderer, context, base)
-    for edges in grammar.edges.values():  # text that may be a number, too, is first read as one
+    for edges in grammar.edges.values():  # text that may also be a number is read as a number first
         edges.sort(key=lambda edge: grammar.codecs.get(edge.target, ("",))[0] == "str")
     ends = [edge.literal for edges in grammar.edges.values() for edge in edges if edge.target == "end"]
     grammar.ending = ends[0][len(ends[0]) - min(num_shared(ends[0][::-1], end[::-1]) for end in ends) :]
@@ -490,7 +490,7 @@ def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Map
 
 
 def _merged(literals: list[str]) -> list[str]:
-    """Replaces literals that differ in numbers only by one with a placeholder."""
+    """Merges literals that differ only in numbers into a single one with a placeholder."""
     by_shape: dict[str, list[str]] = {}
     for literal in literals:
         by_shape.setdefault(re.sub(r"\d+", _DIGITS, literal), []).append(literal)

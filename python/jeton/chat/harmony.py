@@ -7,8 +7,8 @@ A message has an author, and for the assistant a *channel*: ``analysis`` (reason
 functions) or ``final`` (the answer). Ids are equal to those of `openai-harmony` 0.0.8: each field is encoded by itself,
 and only the renderer writes special tokens, so a message cannot.
 
-Messages are dicts, as of ``Message.to_dict()`` there. Those of a chat completion (``reasoning_content``,
-``tool_calls``) are rendered by `Tokenizer.chat` with the model's template instead.
+Messages are dicts, in the form of that library's ``Message.to_dict()``. Those of a chat completion
+(``reasoning_content``, ``tool_calls``) are rendered by `Tokenizer.chat` with the model's template instead.
 
 Left out: the texts of the built-in tools `browser` and `python` (their namespaces are passed as `tools` of `system`),
 and the tokens ``<|refusal|>`` and ``<|untrusted|>``, which the published vocabulary lacks.
@@ -87,8 +87,8 @@ def system(
         reasoning: the effort.
         date: today's date: ``"2025-06-28"``.
         cutoff: date at which the training data ends.
-        identity: who the model is; instructions are in the message of `developer`.
-        channels: that the model must name one of.
+        identity: the model's name and maker, in a sentence; instructions are in the message of `developer`.
+        channels: the channels, one of which the model must name in each message.
         tools: namespaces of built-in tools: ``{"name": …, "description": …, "tools": […]}``, such as
             ``ToolNamespaceConfig.browser().model_dump()`` of `openai-harmony`.
 
@@ -111,7 +111,7 @@ def system(
 
 
 def developer(instructions: str | None = None, *, tools: Sequence[Mapping[str, Any]] = ()) -> HarmonyMessage:
-    """Returns the developer's message, which has what is a system prompt elsewhere.
+    """Returns the developer message, which holds what other formats call the system prompt.
 
     Args:
         instructions: the system prompt.
@@ -307,9 +307,9 @@ class HarmonyIds(NamedTuple):
 
     Attributes:
         ids: the ids.
-        mask: for each id, whether the model generates it: in a reply all after ``<|start|>assistant``, the end token
-            included. Of a reply that follows another one in the same turn, also ``<|start|>assistant``. The ``<|end|>``
-            of a past final message is not generated: it replaces ``<|return|>``.
+        mask: for each id, whether the model generates it: in a reply, all ids after ``<|start|>assistant``, the end
+            token included. A reply that follows another one in the same turn also includes ``<|start|>assistant``. The
+            ``<|end|>`` of a past final message is not generated: it replaces ``<|return|>``.
         spans: half-open range of indices of each message; None for dropped reasoning.
     """
 
@@ -379,7 +379,7 @@ class Harmony:
             messages: `HarmonyMessage` dicts.
             next_role: of the message to generate, whose header is begun: ``"assistant"`` for a prompt.
             training: a final message at the end gets ``<|return|>``, as the model generates it, instead of ``<|end|>``.
-            keep_analysis: keep reasoning also where the last reply is final. By default, messages of the channel
+            keep_analysis: keep reasoning even if the last reply is final. By default, messages of the channel
                 ``analysis`` before the first final one are then dropped.
 
         Raises:
@@ -403,7 +403,7 @@ class Harmony:
         ids: list[int] = []
         mask: list[bool] = []
         spans: list[tuple[int, int] | None] = []
-        is_open = False  # whether the model goes on after the last message
+        is_open = False  # whether the model continues after the last message
         for index, message in enumerate(checked):
             if index in dropped and message.channel == "analysis":
                 spans.append(None)
@@ -464,9 +464,9 @@ class Harmony:
         """Parses ids into messages.
 
         Args:
-            ids: what the model generated, or a whole conversation. The last message may lack its end token.
+            ids: the generated ids, or a whole conversation. The last message may lack its end token.
             role: of the first message, whose header was begun by the prompt; None if ids begin with ``<|start|>``.
-            strict: if False, a header without a content is a message; its text is what the header leaves over.
+            strict: if False, a header without a content is a message, whose text is the rest of the header.
 
         Raises:
             FormatError: not harmony; names the id.
@@ -478,7 +478,7 @@ class Harmony:
         return parser.finish()
 
     def parser(self, *, role: Role | None = "assistant", strict: bool = True) -> HarmonyParser:
-        """Returns a parser of ids that arrive one by one; arguments as of `parse`."""
+        """Returns a parser of ids that arrive one by one; arguments as for `parse`."""
         if role is not None:
             choice(role, "role", _ROLES)
         return HarmonyParser(self._tok, self._id, role, flag(strict, "strict"))
@@ -609,7 +609,7 @@ def _fields(header: str, role: str | None, error: Any, *, is_content: bool = Fal
         is_content: whether text after role and channel is a content, not a recipient and a type.
 
     Returns:
-        The fields, and the text that is none of them.
+        The fields, and the remaining text.
     """
     fields: dict[str, str] = {}
     before, mark, after = header.partition(_CHANNEL)

@@ -52,13 +52,13 @@ __all__ = [
     "width",
 ]
 
-MAX_SOURCE = 1 << 17  # characters; published templates stay under 50,000. Compiling so many takes up to 3 s and 250 MB
-MAX_BYTES = 1 << 27  # of all values that a template creates
+MAX_SOURCE = 1 << 17  # characters; published templates stay under 50,000. Compiling one of this size takes 3 s, 250 MB
+MAX_BYTES = 1 << 27  # size of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of text; a token of one byte takes 450 bytes in an `Encoding`
 MAX_STEP = 1 << 30  # units of work between two readings of the clock: bytes compared, about a second at worst
 MAX_SECONDS = 5.0
-MAX_DEPTH = 100  # of nested values and of nested macro calls
-MAX_BITS = 100_000  # of an integer
+MAX_DEPTH = 100  # depth of nested values and of nested macro calls
+MAX_BITS = 100_000  # bits of an integer
 # Added for each byte of the caller's input (`size`): published templates copy a message about ten times.
 _BYTES_PER_GIVEN = 32
 _OUTPUT_PER_GIVEN = 8
@@ -93,7 +93,7 @@ class GivenList(list[Any]):
 
 
 class GivenTuple(tuple[Any, ...]):
-    """A tuple of the caller's input, with its size; templates print it otherwise than a list."""
+    """A tuple of the caller's input, with its size; templates print it differently from a list."""
 
     _size: int = 0
 

@@ -1,9 +1,9 @@
 """`TracedMarkup`: MarkupSafe's `Markup` with the origins of its characters.
 
-The filters ``safe`` and ``escape`` return `Markup`, also in an environment that does not escape its output. Text that
+The filters ``safe`` and ``escape`` return `Markup`, even in an environment that does not escape its output. Text that
 `Markup` is concatenated, formatted or joined with is escaped: ``{{ "<b>"|safe + "<i>" }}`` prints ``<b>&lt;i&gt;``.
-`TracedMarkup` takes these rules from `Markup`'s own methods, whose `super` is `TracedStr`. Overridden are those of
-which `TracedStr` has none, and which would lose the origins.
+`TracedMarkup` takes these rules from `Markup`'s own methods, whose `super` is `TracedStr`. Only methods that
+`TracedStr` lacks, and that would lose the origins, are overridden.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .provenance import CALLER, OriginRun, TracedStr, runs_of
 
 __all__ = ["ESCAPED_CHARS", "TracedMarkup", "escaped", "marked"]
 
-ESCAPED_CHARS = 5  # of the longest escape, &#34;
+ESCAPED_CHARS = 5  # characters of the longest escape, &#34;
 
 
 def escaped(value: Any) -> TracedMarkup:
@@ -48,7 +48,7 @@ def marked(text: str) -> TracedMarkup:
 
 
 def _with_origin(name: str, *, escapes: bool = False) -> Callable[..., TracedMarkup]:
-    """Makes a method of `TracedMarkup` of which `TracedStr` does not trace the result."""
+    """Makes a method of `TracedMarkup` whose result `TracedStr` does not trace."""
     method = getattr(str, name)
 
     def derived(self: TracedMarkup, *args: Any, **kwargs: Any) -> TracedMarkup:

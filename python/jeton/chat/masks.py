@@ -25,13 +25,13 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that a template marks as generated, and that its renderings do not show so; or reverse.
+    """A range of characters that a template's marks show as generated and its renderings do not, or the reverse.
 
     Attributes:
         start, end: the range.
         text: its text.
         is_marked: whether ``{% generation %}`` has it.
-        reason: what the text is by the renderings.
+        reason: what the text is according to the renderings.
     """
 
     start: int
@@ -69,7 +69,7 @@ def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.
     """Marks the tokens that begin and end in a range.
 
     A token that begins before the text that the model generates is not the model's. One that ends after it is not,
-    either: the model's text would have been encoded without what follows. An empty span counts as one character.
+    either: the model's text would have been encoded without the text after it. An empty span counts as one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.
@@ -89,7 +89,7 @@ def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.
 def differences(
     chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun], found: Sequence[ReplySpans]
 ) -> list[MaskDifference]:
-    """Compares the text that a template marks as generated with what its renderings show.
+    """Compares the text that a template marks as generated with the replies that its renderings show.
 
     Args:
         chat, text, pieces: as for `find_replies`.

@@ -2,9 +2,9 @@
 
 Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. Their texts
 around elements, keys, values and strings are found by comparing renderings of arguments with those of a number in the
-same place. Values in values are written alike.
+same place. Values at every depth are assumed to be written alike.
 
-Left out: empty lists and objects that are written as nothing, which an empty string is, too.
+Left out: empty lists and objects that are written as nothing, because an empty string is, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _values(items: list[tuple[str, Any]]) -> list[Any]:
 
 
 class NestedForm(NamedTuple):
-    """How a template writes nested values.
+    """Form in which a template writes nested values.
 
     Attributes:
         quotes: texts before and after a string.

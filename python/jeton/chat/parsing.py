@@ -5,8 +5,8 @@
 
 `grammar` derives from renderings how a template writes replies, and `readings` searches a reply for the ways to read
 it. Each is rendered again as the next message. The first whose rendering equals the generation prompt and the reply is
-the result. Differences that lose nothing, such as spaces in JSON, are permitted and reported. What no reading proves
-stays text.
+the result. Differences that lose nothing, such as spaces in JSON, are permitted and reported. Text that no reading
+proves stays text.
 
 Cost: the grammar takes about a hundred renderings of a short conversation and is cached. Each proof is one rendering of
 the whole conversation; nearly always one is enough.
@@ -56,7 +56,7 @@ class Reply:
         reasoning: the reasoning, or None.
         tool_calls: calls as in OpenAI's messages: ``{"id", "type", "function": {"name", "arguments"}}``, the arguments
             as an object. The id is the model's where the template writes ids, else numbered.
-        refusal: why text that may be reasoning or a call is left in the content; None if all is parsed.
+        refusal: the reason why text that may be reasoning or a call is left in the content; None if all is parsed.
         differences: how the rendering of `message` differs from the text of the reply; empty if they are equal.
         is_complete: whether the reply ends with the stop token, or with the text that ends the turn in this template.
         message: the message for the next rendering, with the keys that the template reads.
@@ -159,8 +159,8 @@ class ReplyParser:
     def stop_ids(self) -> list[int]:
         """Returns the ids of the special tokens at which a reply ends, by the renderings of replies.
 
-        Each is the last one of a text that ends a turn. If such a text has none, or one that is also between two parts
-        of a reply, such as calls, the first one of the next turn is.
+        Each is the last special token of a text that ends a turn. If that text has none, or if the token also occurs
+        between two parts of a reply, such as calls, it is the first special token of the next turn.
         """
         grammar = self._grammar([])
         shown = [*self._messages, grammar.style.message(None, _REPLY, [])]
@@ -190,7 +190,7 @@ class ReplyParser:
         return after[0] if after else "".join(self._controls.any.findall(literal)[-1:])
 
     def _grammar(self, context: list[Mapping[str, Any]]) -> ReplyGrammar:
-        """Derives the grammar after one message, or after all of them where it is another one there."""
+        """Derives the grammar of replies after one message, or after all messages if that differs."""
         source, *variables, controls = self._template
         key = (source, json.dumps([*variables, context], sort_keys=True), (*controls,))
         grammar = _grammars.get(key)
@@ -456,7 +456,7 @@ def _assembled(reading: Reading) -> _Assembled | None:
 
 
 def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxed: bool) -> list[str] | None:
-    """Compares a rendering with a reading, part by part; returns the differences, or None if one is no form."""
+    """Compares a rendering with a reading, part by part; returns differences of form, or None for any others."""
     notes = []
     at = 0
     for part in reading:

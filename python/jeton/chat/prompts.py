@@ -19,7 +19,7 @@ __all__ = ["PromptTokenizer", "Prompts", "Side"]
 
 
 class PromptTokenizer(Protocol):
-    """What a comparison of prompts needs of a `Tokenizer`."""
+    """The part of a tokenizer's interface that comparing prompts needs."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]: ...  # noqa: D102

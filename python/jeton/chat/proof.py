@@ -1,4 +1,4 @@
-"""Proof that a rendering continues a previous one: where a sampled reply ends in it, and what differs if anything does.
+"""Proof that a rendering continues a previous one: the end of a sampled reply in it, or the reason why it does not.
 
 The end of a reply is found by provenance. It is after the last character that comes from the reply's message, at the
 sampled stop token if there is one. No spelling of a marker is assumed.
@@ -25,7 +25,7 @@ __all__ = [
     "quoted",
 ]
 
-_OVERLAP = 500  # characters: what ends a reply after its message's text is much shorter
+_OVERLAP = 500  # characters; the text that ends a reply is much shorter
 _QUOTED = 40  # characters of text in a reason
 
 
@@ -91,7 +91,7 @@ class SampledReply(NamedTuple):
     Attributes:
         text: the text without the stop token.
         stop: spelling of the last id if it is an added token, such as ``<|im_end|>``; else empty.
-        message: the message that the template is shown.
+        message: the message that is passed to the template.
         is_parsed: whether the caller gave the message.
         closing: the template's text that was appended after the reply.
     """
@@ -167,7 +167,7 @@ def describe_change(
     """Returns a reason if a template leaves out or rewrites some of a reply, else None.
 
     The rendered reply must be the sampled text, up to white space. A caller that gives the reply as a message vouches
-    that it is that of the ids. Then the template must write all of its fields, and begin and end the reply as it was
+    that it matches the ids. Then the template must write all of its fields, and begin and end the reply as it was
     sampled. White space, and the form of tool calls, may differ.
 
     Args:
@@ -260,7 +260,7 @@ def _origins(rendering: Rendering, start: int) -> list[Origin]:
 
 
 def _writer(run: RenderedRun) -> str:
-    """Names who wrote a run of text."""
+    """Names the author of a run of text."""
     if run.origin.source in ("message", "caller"):
         return _owner(run.origin)
     return "its own text" if run.turn is None else f"its own text in message {run.turn}"

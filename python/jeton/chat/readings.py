@@ -252,7 +252,7 @@ def _python_literal(text: str) -> Any:
     if len(text) > _MAX_LITERAL:
         return INVALID
     try:
-        with warnings.catch_warnings():  # of an unknown escape
+        with warnings.catch_warnings():  # an unknown escape warns
             warnings.simplefilter("ignore")
             value = ast.literal_eval(text)
         is_json = json.loads(json.dumps(value, allow_nan=False)) == value

@@ -7,8 +7,8 @@ The origin of each character is known. In assistant message i the model generate
 
 **Start.** The template's text before the first character of message i is compared with the end of the generation
 prompt. The reply begins after the prompt. If a template writes another header into earlier turns than into the prompt,
-the reply begins after the text that both share; a prompt of another mode of the template (``enable_thinking``) counts
-if the header equals it.
+the reply begins after the text that both share; a prompt of another mode of the template (``enable_thinking``) is used
+if it equals the header.
 
 **End.** The messages up to i are rendered with and without generation prompt. The template's text after the last
 character of message i that both share closes the turn, and its last special token is the stop token. A special token
@@ -63,14 +63,14 @@ class RenderedMessages:
 
 
 class ReplySpans(NamedTuple):
-    """What the model generates in an assistant message. Spans are half-open ranges of characters, in order.
+    """Text that the model generates in an assistant message. Spans are half-open ranges of characters, in order.
 
     Attributes:
         message: index of the message.
         spans: the text that the model generates, stop tokens included; one range, or several if the template prints
             results of tools between its calls.
         reasoning: the reasoning of these, with the template's text that begins and ends it.
-        stops: the stop tokens of these; without, if the text ends before a stop token.
+        stops: the stop tokens of these; none if the text ends before one.
     """
 
     message: int
@@ -98,7 +98,7 @@ class _Text(NamedTuple):
 
     Attributes:
         text: its text.
-        marks: what of it is not the template's, in order.
+        marks: the runs of it that are not the template's, in order.
         edges: ends of the expressions that print it.
     """
 
@@ -139,14 +139,14 @@ def traced(text: str, pieces: Iterable[RenderedRun]) -> _Text:
 
 
 def find_replies(chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun]) -> list[ReplySpans]:
-    """Derives what the model generates in each assistant message.
+    """Derives the text that the model generates in each assistant message.
 
     Args:
         chat: arguments of the rendering.
         text, pieces: its result.
 
     Returns:
-        A `ReplySpans` for each assistant message of which the text has something, in order.
+        A `ReplySpans` for each assistant message that the text contains, in order.
 
     Raises:
         ChatTemplateError: the renderings do not prove it; says for which message, and why.
@@ -158,10 +158,10 @@ class _Closing(NamedTuple):
     """The template's text after a message, in renderings that end with it.
 
     Attributes:
-        text: what the renderings with and without generation prompt share.
+        text: the text that the renderings with and without generation prompt share.
         tokens: the special tokens of it, without those that occur inside of a turn.
         inner: the special tokens that occur inside of a turn.
-        is_plain: whether it has nothing but what ends a turn: it follows a content, not a tool call.
+        is_plain: whether it only ends a turn, because it follows a content, not a tool call.
         lead: the template's text before a content, if the message has none.
     """
 
@@ -173,7 +173,7 @@ class _Closing(NamedTuple):
 
 
 class _End(NamedTuple):
-    """Marks of a message in a row, counted from its first one, and the closing after them."""
+    """Consecutive marks of a message, counted from its first one, and the closing after them."""
 
     row: tuple[int, ...]
     closing: _Closing
@@ -392,12 +392,12 @@ class _Derivation:
 
     @staticmethod
     def _overlap(text: str, tail: str) -> int:
-        """Length of the longest text that begins the one and ends the other."""
+        """Length of the longest prefix of one text that is a suffix of the other."""
         most = min(len(text), len(tail))
         return next((length for length in range(most, 0, -1) if tail.endswith(text[:length])), 0)
 
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
-        """End of the header in the text before a reply, as far as it equals what a prompt adds to a user's message."""
+        """End of the header in the text before a reply, as far as it equals the prompt after a user's message."""
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
         at = between.rfind(needed, after) if needed.strip() else -1
@@ -410,7 +410,7 @@ class _Derivation:
 
     @cached_property
     def _preamble(self) -> str:
-        """The text before the first one of a user's message."""
+        """The template's text before the first user message."""
         users = (mark.start for mark in self._whole.marks if self._place(mark) == ("user", mark.base))
         return self._whole.text[: next(users, 0)]
 
@@ -430,7 +430,7 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """The end of the longest prompt that begins the text, of those that other values of the variables give."""
+        """The end of the longest prompt that begins the text, among those that other values of the variables give."""
         chat = self._chat
         found = ""
         for name in sorted(variables_of(chat.source) - {"messages", "tools", "documents", *chat.own}):
@@ -453,7 +453,7 @@ class _Derivation:
 
     @cached_property
     def _added(self) -> str:
-        """The text that ``add_generation_prompt`` adds after a user's message; empty if that is not all it does."""
+        """The text that ``add_generation_prompt`` adds after a user's message; empty if it also changes other text."""
         messages = self._chat.messages
         users = (index for index, facts in enumerate(messages) if facts["role"] == "user")
         num = next((index + 1 for index in users if messages[index + 1 : index + 2]), len(messages))
@@ -560,7 +560,7 @@ class _Derivation:
             messages: the messages.
             message: index of the last one.
             mark: index of the mark in the first rendering.
-            both: renderings with and without generation prompt, of which the first one is no error.
+            both: renderings with and without generation prompt; the first one is not an error.
         """
         plain = both[0]
         behind = sum(one.message == message for one in plain.marks[mark + 1 :])
@@ -589,7 +589,7 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """The template's text after the mark of a message that has a number of its marks behind it."""
+        """The template's text after the mark of a message that `behind` more of its marks follow."""
         if isinstance(one, ChatTemplateError):
             return None
         own = one.own(message)
@@ -663,7 +663,7 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Length of the template's text that ends reasoning: what it writes before any content, too."""
+        """Length of the template's text that ends reasoning, which it also writes before any content."""
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):
@@ -716,7 +716,7 @@ def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: 
 
 
 def _has_text(facts: Mapping[str, Any]) -> bool:
-    """Tests whether an assistant's message says anything."""
+    """Tests whether an assistant's message has content, calls or reasoning."""
     return any(facts.get(name) for name in ("content", "tool_calls", *REASONING))
 
 

@@ -5,8 +5,8 @@
     messages           {"system": …, "messages": […], "tools": […]}          Anthropic
 
 A template takes messages with a text as content, ``reasoning_content``, ``tool_calls`` with arguments as an object, and
-one message with the role ``tool`` for each result. What has no such form (images, server tools, earlier messages that
-only the provider has) is an error that names its place.
+one message with the role ``tool`` for each result. Content without such a form (images, server tools, earlier messages
+that only the provider has) is an error that names its place.
 
 Left out: options of sampling, which do not change the prompt, and marks for caches.
 """
@@ -119,7 +119,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, made
         return
     texts: list[str] = []
-    first = path  # of the texts
+    first = path  # path of the texts
     thoughts: list[str] = []
     for place, block in _each(content, f"{path}.content"):
         kind = block.get("type")
@@ -145,7 +145,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
 
 
 def _call(call: Json) -> Json:
-    """A tool call with its arguments as an object; text that is no JSON object stays a text."""
+    """A tool call with its arguments as an object; text that is not a JSON object stays text."""
     function = call.get("function")
     if isinstance(function, Mapping) and isinstance(function.get("arguments"), str):
         return {**call, "function": {**function, "arguments": _object(function["arguments"])}}

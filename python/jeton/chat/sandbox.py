@@ -52,7 +52,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-_SMALL = 1 << 12  # results of at most so many characters are charged after the operation, without a bound before it
+_SMALL = 1 << 12  # results of at most this many characters are charged after the operation, without a bound before it
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _GIVEN: tuple[type, ...] = (
     Markup,
@@ -258,7 +258,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # which an IndexError would print
+                        state.printed(value)  # checked, because an IndexError would print it
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)
@@ -367,7 +367,7 @@ def _is_method(owner: Any, name: str) -> bool:
     return any(isinstance(owner, kind) and name in names for kind, names in _OF_OTHERS.items())
 
 
-@pass_context  # so that Jinja does not call it at compile time
+@pass_context  # keeps Jinja from calling it at compile time
 def _final(context: Any, value: Any) -> Any:
     """Converts the value of ``{{ … }}`` to text."""
     return value if isinstance(value, str | Undefined) else current().text(value)

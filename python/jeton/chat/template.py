@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 _FILE = "<chat template>"
-# Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
-# the first two (`_alias_reasoning_fields` in huggingface/transformers utils/chat_template_utils.py).
+# Keys under which messages contain their reasoning, in order of preference. As in transformers 5, a template finds it
+# under the first two (`_alias_reasoning_fields` in huggingface/transformers utils/chat_template_utils.py).
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
@@ -266,7 +266,7 @@ class CompiledTemplate(NamedTuple):
 
 
 def has_generation(source: str) -> bool:
-    """Tests whether a template marks what the model generates.
+    """Tests whether a template marks the text that the model generates.
 
     Raises:
         ChatTemplateError: not a valid Jinja template; names the line.
@@ -338,7 +338,7 @@ def compiled(source: str) -> CompiledTemplate:
         raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
 
 
-# Our classes, which messages of Jinja and Python name, and those that a template's author knows.
+# Class of ours, as messages of Jinja and Python name it -> the class that a template's author knows.
 _CLASSES = {
     "BriefUndefined": "Undefined",
     "GivenDict": "dict",

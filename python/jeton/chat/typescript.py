@@ -1,7 +1,7 @@
 """JSON schemas of tools as TypeScript types, as gpt-oss was trained to read them.
 
 Source: the output of `openai-harmony` 0.0.8 (`json_schema_to_typescript` in src/encoding.rs), which the tests compare.
-Keywords that it does not print (``anyOf``, ``$ref``, ``pattern``, …) give ``any`` or nothing, as there.
+Keywords that it does not print (``anyOf``, ``$ref``, ``pattern``, …) give ``any`` or nothing here, too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..errors import ConfigError
 
 __all__ = ["MAX_DEPTH", "tools_section"]
 
-MAX_DEPTH = 100  # of nested schemas
+MAX_DEPTH = 100  # depth of nested schemas
 _TYPES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 
 

@@ -1,7 +1,7 @@
 """Drop-in replacements for other libraries.
 
     import jeton.compat.tiktoken as tiktoken                    one import
-    jeton.compat.replace("tiktoken")                            all imports of this process, from here on
+    jeton.compat.replace("tiktoken")                            all later imports of this process
     python -m jeton.compat.run tiktoken script.py               a program that stays unchanged, with its processes
 
 The libraries themselves are never imported, except by calls of `tokenizers` that only the original can answer.
@@ -26,7 +26,7 @@ from ..errors import ConfigError
 
 __all__ = ["PEERS", "replace", "replaced"]
 
-# Library -> its modules, and ours.
+# Library -> its modules and Jeton's.
 PEERS: dict[str, dict[str, str]] = {
     "tiktoken": {
         "tiktoken": "jeton.compat.tiktoken",

@@ -16,7 +16,7 @@ _HUMP = re.compile("(?<!^)(?=[A-Z])")
 
 
 def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
-    """Returns the names of an installed package's modules, of what they define, and of its classes' attributes.
+    """Returns the names of an installed package's modules, their definitions, and its classes' attributes.
 
     Args:
         library: name of the package.
@@ -49,7 +49,7 @@ def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
 
 
 def _defined(library: str, prefix: str, source: str) -> Iterator[str]:
-    both_cases = "_add_snake_case" in source  # by which SentencePiece adds names, at the end of the module
+    both_cases = "_add_snake_case" in source  # SentencePiece adds names this way at the end of the module
     for name, attributes in _statements(ast.parse(source).body):
         yield f"{prefix}.{name}"
         for attribute in attributes:

@@ -23,7 +23,7 @@ def missing(name: str) -> None:
 
 
 def missing_attributes(cls: type[Any], name: str) -> None:
-    """Records names that objects of a class do not have. Not always: it makes each access to an attribute slower."""
+    """Records names that objects of a class do not have. Opt-in, because it makes each attribute access slower."""
 
     def absent(owner: Any, attribute: str) -> NoReturn:
         if not is_private(attribute):
@@ -40,7 +40,7 @@ def is_private(name: str) -> bool:
 
 def is_module(package: str, name: str) -> bool:
     """True for a module of a package, which may not have been imported yet."""
-    from importlib.util import find_spec  # here, because importing it takes a millisecond
+    from importlib.util import find_spec  # imported here because that takes a millisecond
 
     return find_spec(f"{package}.{name}") is not None
 
@@ -50,8 +50,8 @@ def lines(library: str, originals: Callable[[], Container[str]]) -> list[str]:
 
     Args:
         library: the library.
-        originals: returns the names that the library itself has; called if any name was missing. Others are not
-            listed: programs look up names of another library to find out which of the two an object is of.
+        originals: returns the names that the library itself has; called if any name was missing. Other names are not
+            listed: programs look up names of several libraries to find out which one an object is from.
 
     Examples:
         >>> missing("library.name")

@@ -1,8 +1,8 @@
 """Corpora: documents read lazily and in order from files, folders, the network or memory.
 
-The type of the argument selects the kind of source, never its content: a `str` or path is a path, an iterable holds
-documents (`str`, `bytes`), rows (mappings) or paths (`Path`), an object with ``read`` is a stream, a `Source` is any of
-these with a weight. The suffix of a file, and of ``.json`` and ``.csv`` also the content, decides what it holds. Every
+The type of the argument selects the kind of source, never its content. A `str` or path is a path; an iterable holds
+documents (`str`, `bytes`), rows (mappings) or paths (`Path`); an object with ``read`` is a stream; a `Source` is any of
+these with a weight. The suffix of a file selects its format; for ``.json`` and ``.csv`` the content counts, too. Every
 document is returned as validated UTF-8 bytes.
 
 ```text

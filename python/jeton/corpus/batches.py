@@ -7,8 +7,8 @@ group.
 `prefetch` reads documents in a background thread while the caller processes earlier ones. Decompression and parsing
 release the GIL, and network reads wait, so reading and counting overlap. A bounded queue limits the bytes that have
 been read and not yet processed; before reading a whole file, the thread waits for space. The thread ends when the
-consuming loop ends, for whatever reason: immediately, or, while it is blocked on a pipe or a network, with the next
-bytes.
+consuming loop ends, for whatever reason: immediately, or, if it is blocked on a pipe or a network, when the next bytes
+arrive.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DocumentChunk(NamedTuple):
         size: approximate memory, in bytes.
         lines_before: returns the number of lines before the first one that `numbers` counts: see `ranges`.
         files: the file of each, if they are whole files.
-        fields: fields that are kept of the record of each, as JSON; None: they have none.
+        fields: kept fields of each document's record, as JSON; None: no fields are kept.
     """
 
     texts: TextColumn
@@ -107,7 +107,7 @@ class Batch:
 
     @cached_property
     def texts(self) -> list[bytes]:
-        """Bytes of each document, valid UTF-8: for callers that need Python objects."""
+        """Bytes of each document, valid UTF-8, for callers that need Python objects."""
         return [text for column in self.columns for text in column.to_list()]
 
     @property
@@ -127,7 +127,7 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """File and number of a document: of its line in the range that is read, of its row, or None."""
+        """File of a document, and its row or its line in the range; None instead of it for a whole file."""
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 

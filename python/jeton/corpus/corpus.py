@@ -1,4 +1,4 @@
-"""`Corpus`: what to read, and how."""
+"""`Corpus`: sources of documents, and options of reading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Corpus:
         sources: a path, glob, folder (its files, sorted) or URL; an iterable of
             `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
             `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; JSON Lines, Parquet,
-            Arrow and CSV have one document per row. `listing` has the files, and what folders have besides.
+            Arrow and CSV have one document per row. `listing` has the files, and the files in folders that are not
+            read.
         documents: ``"file"``: a text file is one document; ``"line"``: each line is one, without its line end.
         field: field of a row (JSON, Parquet, Arrow, CSV, mapping) that holds the text; ``"content.body"`` and
             ``"text.0"`` are nested, unless a key has the whole name.
@@ -42,9 +43,9 @@ class Corpus:
             decompression bomb. None: no limit.
         sample_bytes: read a sample of about this many bytes, in whole documents from all over the corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
-        include: globs; only files that match one are read, also those that a folder would leave out: ``["*.md"]``. A
-            glob without a slash is one of the file's name, another one of its path below the folder. ``*`` also
-            matches slashes.
+        include: globs; only files that match one are read, even those that a folder would leave out: ``["*.md"]``. A
+            glob without a slash matches the file's name, one with a slash its path below the folder. ``*`` also matches
+            slashes.
         exclude: globs of files that are not read.
         input_type: ``"auto"``: the suffix and, for ``.json``, the content decide; else all files are ``"text"``,
             ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.
@@ -106,7 +107,7 @@ class Corpus:
         return replace(self, documents="line")
 
     def listing(self) -> Listing:
-        """The files that are read, in order, and what folders have besides. Documents in memory have no files.
+        """The files that are read, in order, and those in folders that are not. Documents in memory have no files.
 
         Raises:
             FileNotFoundError: no such file, no match, or a folder without files that are read.
@@ -128,7 +129,7 @@ class Corpus:
         return Listing(tuple(files), lister.unread)
 
     def rules(self, source: Source) -> Rules:
-        """What is read of the files of a source; its own options take precedence."""
+        """Rules for the files of a source that are read; its own options take precedence."""
         return Rules(
             source.field or self.field,
             check_encoding(source.encoding or self.encoding),

@@ -100,7 +100,7 @@ class ErrorHandler:
         return sum(kind.count for kind in self.skipped.values())
 
     def skip(self, kind: str, source: object, error: JetonError) -> None:
-        """Counts an unreadable record. A `source` that is not a `str` is one when it is shown.
+        """Counts an unreadable record. A `source` that is not a `str` is converted when it is shown.
 
         Raises:
             JetonError: `error`, unless the policy is ``"skip"``.
@@ -159,7 +159,7 @@ def complaint_lines(replaced: Mapping[str, int], skipped: Mapping[str, tuple[int
         skipped: kind of error -> number of records, and the places of some.
 
     Returns:
-        Printable lines: of names that are not UTF-8, the other bytes are escaped.
+        Printable lines: bytes of names that are not UTF-8 are escaped.
 
     Examples:
         >>> complaint_lines({"a": 1}, {"not a JSON row": (1, ["b\\udcff:2"])})

@@ -100,10 +100,10 @@ class ColumnPath:
         import pyarrow as pa
 
         if self._steps:
-            array.validate(full=True)  # offsets of a file may be any numbers
+            array.validate(full=True)  # offsets in a file may have any values
         for step in self._steps:
             if isinstance(step, str):
-                # `flatten` has the nulls of the structs in their fields, which `field` does not.
+                # `flatten` passes the nulls of a struct on to its fields; `field` does not.
                 array = array.flatten()[array.type.get_field_index(step)]
                 continue
             import numpy as np

@@ -1,10 +1,10 @@
 """`KeptFields`: fields of records that are kept beside their texts, as JSON: ids, URLs, labels.
 
-A field is named as it is in the record, ``"url"``, or by the path to it, ``"meta.url"`` or ``"tags.0"`` (`fields`). A
+A field is named by its key in the record, ``"url"``, or by its path, ``"meta.url"`` or ``"tags.0"`` (`fields`). A
 record without the field has no entry for it. A document without a record has its file and number instead.
 
-Lines are parsed by Python once more, as the core reads the text alone: about 4 seconds for each gigabyte, where
-encoding takes 6.
+Python parses each line once more, because the core reads the text only: about 4 seconds per gigabyte, compared to 6 for
+encoding.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class KeptFields:
         return list(dict.fromkeys(column for column in columns if schema.names.count(column) == 1))
 
     def of_table(self, batch: Any, columns: Sequence[str], numbers: Sequence[int], first: int) -> list[bytes]:
-        """The fields of rows of an Arrow batch: of those with these numbers; `first`: that of its first row."""
+        """The fields of the rows with these numbers in an Arrow batch; `first`: number of its first row."""
         for column in columns:
             batch.column(column).validate(full=True)  # the data may be damaged
         values = [batch.column(column).to_pylist() for column in columns]

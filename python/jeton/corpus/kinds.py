@@ -1,4 +1,4 @@
-"""Kind of a file: by its suffix, and of ``.json`` by its first lines.
+"""Kind of a file, by its suffix, and for ``.json`` by its first lines.
 
 | kind | suffixes, also with ``.gz``, ``.bz2``, ``.xz``, ``.zst`` | documents |
 |---|---|---|
@@ -7,9 +7,10 @@
 | json | ``.json`` with an array of objects | a field of each object |
 | parquet, arrow | ``.parquet``, ``.arrow`` (IPC file or stream) | a column |
 | csv, tsv | ``.csv``, ``.tsv`` | a column |
-| tar | ``.tar`` | members ``.txt`` and ``.json``, as of WebDataset |
+| tar | ``.tar`` | members ``.txt`` and ``.json``, as in WebDataset |
 
-Datasets have rows of JSON in ``.json.gz`` (C4, Dolma), and folders have metadata in ``.json``: its suffix says nothing.
+The suffix ``.json`` is ambiguous: datasets have rows in ``.json.gz`` (C4, Dolma), and folders have metadata in
+``.json``.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ SUFFIXES: dict[str, InputType] = {
     ".tsv": "tsv",
     ".tar": "tar",
 }
-# Files that are no text; most others of this sort are not UTF-8, which is an error of its own.
+# Suffixes of files that are not text. Most others without text are not UTF-8, which is an error of its own.
 REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
-HEAD_BYTES = 1 << 16  # in which rows are looked for, if the first line is none
+HEAD_BYTES = 1 << 16  # bytes that are searched for rows if the first line is not one
 BOM = b"\xef\xbb\xbf"
 
 
@@ -75,10 +76,10 @@ def check_input_type(value: object) -> None:
 
 
 def kind_of(file: str, input_type: InputType = "auto") -> InputType:
-    """Kind of a file that is named: of an unknown suffix ``"text"``; never ``"auto"``.
+    """Kind of a file that is named; ``"text"`` if its suffix is unknown, never ``"auto"``.
 
     Raises:
-        UnsupportedFeatureError: a file that is no text, such as an archive.
+        UnsupportedFeatureError: a file that is not text, such as an archive.
 
     Examples:
         >>> kind_of("rows.jsonl.gz"), kind_of("README.md"), kind_of("part-0", "jsonl")
@@ -95,7 +96,7 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """True if a folder with this file is read with it; of ``.json``, ``.csv`` and ``.tsv`` the content decides.
+    """True if the file is read as part of its folder; for ``.json``, ``.csv`` and ``.tsv`` the content decides.
 
     Examples:
         >>> is_folder_kind("a.txt.gz"), is_folder_kind("README.md"), is_folder_kind("part-0")
@@ -107,7 +108,7 @@ def is_folder_kind(file: str) -> bool:
 def is_divisible_kind(kind: InputType, by_line: bool) -> bool:
     """True if tasks can share an uncompressed file: rows of JSON, lines, and row groups of Parquet.
 
-    Quotes of CSV may have line ends, and the other kinds are read from their beginning.
+    Quoted values of CSV may have line ends, and the other kinds can only be read from their beginning.
     """
     return kind in ("jsonl", "parquet") or (kind == "text" and by_line)
 
@@ -130,7 +131,7 @@ def _suffix(file: str) -> str:
 
 
 def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | None, BinaryIO]:
-    """Decides by the first lines of a decompressed ``.json`` what it has.
+    """Determines the content of a decompressed ``.json`` by its first lines.
 
     Args:
         stream: its bytes, from the beginning.
@@ -159,14 +160,15 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
         return ("array" if inner.startswith((b"{", b"]")) else "other"), None, replayed
     if not first.startswith(b"{"):
         return "other", None, replayed
-    # An object on several lines, or rows of which the first is damaged.
+    # An object on several lines, or rows whose first one is damaged.
     return ("rows" if any(map(_row, lines[1:])) else "object"), None, replayed
 
 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
     """The first bytes of a stream, and whether it ends there.
 
-    They are about `HEAD_BYTES`; if they begin with an object, also the whole first line, and what follows it.
+    They are about `HEAD_BYTES`; if they begin with an object, they include the whole first line and some bytes after
+    it.
     """
     head = bytearray()
     while len(head) < HEAD_BYTES:

@@ -1,7 +1,7 @@
-"""`Listing`: the files of a corpus, and what its folders have that is not read.
+"""`Listing`: the files of a corpus, and those in its folders that are not read.
 
 Of a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. Everything else in it is counted by
-kind, so that neither a ``README.md`` becomes a document nor a file is left out in silence. A file that is named, by its
+kind, so that a ``README.md`` does not become a document, and no file is left out silently. A file that is named, by its
 path or by a glob that names more than a folder, is read as what it is, or refused. Each file is read once. Ambiguous
 files are opened here, so that plans of shards have only inputs that are documents.
 
@@ -50,7 +50,7 @@ _log = logging.getLogger("jeton")
 MAX_NAMES = 5
 MAX_KINDS = 8  # in a message
 REMOTE_THREADS = 16
-DATASET_STATE = "state.json"  # of a folder that `datasets` saved
+DATASET_STATE = "state.json"  # files of a folder that `datasets` saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Unread:
 
 @dataclass(frozen=True)
 class Listing:
-    """Files of a corpus, and what is not read: the result of `jeton.Corpus.listing`.
+    """Files of a corpus, and those that are not read: the result of `jeton.Corpus.listing`.
 
     Attributes:
         files: paths and URLs, in the order of reading.
-        unread: what folders have besides, by kind.
+        unread: the other files of its folders, by kind.
     """
 
     files: tuple[str, ...]
@@ -91,7 +91,7 @@ class Listing:
 
 
 class Rules(NamedTuple):
-    """What is read of the files of a place: options of `jeton.Corpus` and `jeton.Source`."""
+    """Rules for which files of a place are read: options of `jeton.Corpus` and `jeton.Source`."""
 
     field: str = "text"
     encoding: str = "utf-8"
@@ -109,7 +109,7 @@ class Rules(NamedTuple):
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """A pattern without a slash is one of the file's name, with one of its path below the folder."""
+    """Tests a glob: without a slash against the file's name, with one against its path below the folder."""
     path = PurePath(name).as_posix()
     return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
 
@@ -130,7 +130,7 @@ class Lister:
         ['1 .md (README.md)', '1 JSON without rows (plan.json)', '1 read already (folder/a.txt)']
     """
 
-    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file, and how it is read -> weight
+    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file and its options of reading -> weight
     _found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     _infos: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # URL -> its facts in a listing
     _folders: dict[str, str] = field(default_factory=dict)  # folder -> without links
@@ -145,8 +145,8 @@ class Lister:
 
         Args:
             place: a path, folder, glob or URL.
-            rules: what is read of it.
-            options: what a document is, and the weight, to compare with those of an earlier place of the same file.
+            rules: rules for which of its files are read.
+            options: unit of a document and weight, to compare with those of an earlier place that has the same file.
 
         Raises:
             FileNotFoundError: no such file, no match, or a folder without files that are read.
@@ -190,7 +190,7 @@ class Lister:
 
     @property
     def unread(self) -> tuple[Unread, ...]:
-        """What is not read, by kind."""
+        """Files that are not read, by kind."""
         return _unread(self._found)
 
     def identity(self, file: str) -> tuple[int | None, str]:
@@ -264,7 +264,7 @@ def has_paths(place: object) -> bool:
 
 
 def list_files(places: Iterable[StrPath], rules: Rules = Rules()) -> list[str]:  # noqa: B008 - immutable
-    """Files of several places, each once; logs what is not read.
+    """Files of several places, each once; logs those that are not read.
 
     Raises:
         FileNotFoundError, ConfigError: as `Lister.add`.
@@ -299,7 +299,7 @@ def _nothing(place: str, unread: Sequence[Unread], rules: Rules, has_entries: bo
 
 
 def log_unread(unread: Sequence[Unread]) -> None:
-    """Logs what is not read, as one warning."""
+    """Logs the files that are not read, as one warning."""
     if unread:
         count = sum(one.count for one in unread)
         skipped = sum(one.count for one in unread if one.kind == UNREADABLE_FOLDER)  # under "skip"

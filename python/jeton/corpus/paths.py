@@ -52,11 +52,11 @@ BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 4 << 20  # bytes per request of a remote file, whose first byte takes tens of milliseconds
-HEAD_BLOCK = 1 << 16  # likewise if only the first lines are read
+HEAD_BLOCK = 1 << 16  # the same, if only the first lines are read
 # Errors of files that the policy "skip" leaves out: dangling links, circular ones, and files without a permission.
 UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
 UNREADABLE_FOLDER = "folder that cannot be read"
-# Errors that fsspec raises without a number.
+# Exceptions that fsspec raises without an errno.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval for a pipe without data
 WARN_AFTER_S = 2.0
@@ -86,13 +86,13 @@ class Entry:
 def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool = False) -> list[Entry]:
     """Files of one path, folder, glob or URL, sorted by name.
 
-    A folder has all files below it, also those of linked folders, each folder once. A glob names the files that it
-    matches if its last part has more than wildcards (``*.md``), else the folders above (``*``, ``**``).
+    A folder stands for all files below it, including those of linked folders, each folder once. A glob names the files
+    that it matches if its last part has more than wildcards (``*.md``), else the folders above (``*``, ``**``).
 
     Args:
         place: the path, folder, glob or URL.
-        unread: called with the kind and the name of what is left out of a folder: hidden files, special files, and
-            links to folders that are read anyway or make a cycle.
+        unread: called with the kind and the name of each item of a folder that is left out: hidden files, special
+            files, and links to folders that are read anyway or make a cycle.
         skips: count folders that cannot be read as such, instead of raising.
 
     Raises:
@@ -119,7 +119,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
         is_named = _names_files(path)
         entries: list[Entry] = []
         walked: set[str] = set()
-        for match in sorted(matches, key=_sort_key):  # folders before what is in them, which "**" matches, too
+        for match in sorted(matches, key=_sort_key):  # folders before their files, because "**" matches both
             if any(parent in walked for parent in (match, *map(str, Path(match).parents))):
                 continue
             if os.path.isdir(match):
@@ -255,7 +255,7 @@ def size_of(file: str) -> int | None:
 
 
 def identity_of(file: str) -> tuple[int | None, str]:
-    """Size of a file, and what changes with its content: its time of modification in nanoseconds, or its ETag.
+    """Size of a file, and a value that changes with its content: modification time in nanoseconds, or ETag.
 
     The size is None for a pipe, a device, and a remote file of unknown size.
 
@@ -271,7 +271,7 @@ def identity_of(file: str) -> tuple[int | None, str]:
         status = os.stat(file)
         return status.st_size if stat.S_ISREG(status.st_mode) else None, f"mtime:{status.st_mtime_ns}"
     system, path = filesystem(file)
-    system.invalidate_cache(path)  # else a listing of this process hides a change
+    system.invalidate_cache(path)  # otherwise a listing that this process cached hides a change
     return remote_identity(remote_call(file, lambda: system.info(path)))
 
 
@@ -280,14 +280,14 @@ def remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
     names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
     name = next((name for name in names if info.get(name) is not None), None)
     value = info[name] if name is not None else ""
-    if isinstance(value, datetime):  # some file systems have a number in a listing, and a time for one file
+    if isinstance(value, datetime):  # some file systems give a number in a listing and a datetime for a single file
         value = value.timestamp()
     size = info.get("size")
     return None if size is None else int(size), "" if name is None else f"{name}:{value}"
 
 
 def file_name(file: str) -> str:
-    """File name whose suffix selects the format: a web address without query and fragment.
+    """File name whose suffix selects the format: of a web address, without query and fragment.
 
     Examples:
         >>> file_name("https://example.org/rows.jsonl.gz?raw=true")
@@ -382,7 +382,7 @@ def is_remote(file: str) -> bool:
 
 
 def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entry]:
-    """Files of a URL, sorted by name, with their facts of the listing.
+    """Files of a URL, sorted by name, with their facts from the listing.
 
     A web address without ``*`` is one file, and no request is made: HTTP has no folders.
     """

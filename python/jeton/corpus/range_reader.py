@@ -1,7 +1,7 @@
 """`RangeReader`: the documents of ranges of files, in order, for a task that may run on any machine.
 
-It reads in the calling thread, as many readers run at once. Each document is held in memory: a maximum size, which does
-not depend on the machine, is enforced.
+It reads in the calling thread, because many readers run at once. Each document is held in memory, so its size is
+limited, to the same maximum on every machine.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["MAX_DOCUMENT", "RangeReader"]
 
 # A batch, as text and as ids, stays in the CPU cache from reading to writing.
 BATCH_BYTES = 1 << 20
-MAX_DOCUMENT = 1 << 28  # bytes of a document; that of a line, `streams.LONGEST_LINE`
+MAX_DOCUMENT = 1 << 28  # maximum bytes of a document; for a line, `streams.LONGEST_LINE`
 
 
 class RangeReader:
     """Documents of ranges, with statistics.
 
     Args:
-        ranges: what to read, in order; no two ranges of one file.
+        ranges: the ranges to read, in order; at most one of each file.
         corpus: options of reading; its sources are not used.
         check: called often; may raise to stop.
         conversations: the field of a row is a list, as JSON, not a text.

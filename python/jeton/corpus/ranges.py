@@ -84,8 +84,8 @@ class LineRange:
 
     def __init__(self, raw: BinaryIO, start: int, end: int) -> None:
         self._raw, self._end = raw, end
-        self._held = b""  # read, and not yet returned
-        self._position = start  # of the next byte to return
+        self._held = b""  # bytes that are read and not yet returned
+        self._position = start  # offset of the next byte to return
         if start:
             self._skip(start)
         elif end <= 0:

@@ -31,7 +31,7 @@ Group: TypeAlias = tuple[TextColumn, Sequence[int], Sequence[bytes] | None]
 Read: TypeAlias = tuple[int, bytes | None, object]  # number, text or None if it is skipped, and the record
 
 READ_BYTES = 1 << 18
-BLOCK = 512  # of a tar
+BLOCK = 512  # bytes of a block in a tar
 
 
 def json_texts(
@@ -97,7 +97,7 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# A value that has not been read to its end is an error of JSON at its end, or one of these.
+# A value that is not complete yet gives a JSON error at its end, or one of these.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -125,7 +125,7 @@ class _JsonText:
         while True:
             try:
                 value, end = self._decode(self._held, self.at)
-                if end < len(self._held) or self._is_last:  # else a number may have more digits
+                if end < len(self._held) or self._is_last:  # at the end, a number may have more digits
                     self.at = end
                     return value
             except RecursionError as error:
@@ -136,7 +136,7 @@ class _JsonText:
                     raise self.error(error.msg, error.pos) from None
             unread = len(self._held) - self.at
             check_size(unread, f"{self._name}: character {self._before + self.at}", LONGEST_LINE)
-            self._read(max(READ_BYTES, unread))  # twice as much: decoding a long value again takes linear time
+            self._read(max(READ_BYTES, unread))  # doubled: repeated decoding takes linear time
 
     def error(self, words: str, at: int | None = None) -> FormatError:
         """The error of text that is not valid here."""
@@ -210,7 +210,7 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
 
 
 def _csv_rows(stream: BinaryIO, delimiter: str) -> Any:
-    # The limit is one of the process: it is only raised, for programs that have set their own.
+    # The limit is global. It is only raised, because the program may have set its own.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     return csv.reader(_csv_lines(stream), delimiter=delimiter, strict=True)
 
@@ -295,7 +295,7 @@ def tar_texts(
     conversations: bool = False,
     keep: KeptFields | None = None,
 ) -> Iterator[Group]:
-    """Yields the texts of a tar as of WebDataset, with their numbers from 1.
+    """Yields the texts of a tar in WebDataset's form, with their numbers from 1.
 
     A sample is the consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; without
     one, the field of its ``.json``.
@@ -412,7 +412,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
         archive = tarfile.TarFile(fileobj=cast(Any, forward), mode="r", tarinfo=_Member)
         while (member := archive.next()) is not None:
             yield member, partial(read, member)
-            archive.members = []  # type: ignore[attr-defined]  # else they stay in memory
+            archive.members = []  # type: ignore[attr-defined]  # otherwise members stay in memory
     except JetonError:
         raise
     except (tarfile.TarError, ValueError, OverflowError, IndexError) as error:
@@ -425,7 +425,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 
 
 class _Forward:
-    """File object for `tarfile` over a stream that may be unable to seek. It goes forward only, but for one block.
+    """File object for `tarfile` over a stream that may be unable to seek. It only moves forward, except by one block.
 
     `tarfile` seeks by the sizes in an archive: a damaged one must neither make it read data twice nor reserve memory.
     """

@@ -3,7 +3,7 @@
 The core parses blocks of JSON lines. Lines that it cannot parse take the slow path, `json.loads`, which has the final
 decision and supplies the error message.
 
-Parquet is read row group by row group, some rows at a time, in the memory of the pages of one column and of one batch.
+Parquet is read row group by row group, some rows at a time. Memory: the pages of one column, and one batch.
 pyarrow decodes without its threads, because counting runs at the same time and uses all cores.
 """
 
@@ -247,10 +247,10 @@ def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
-    """The row groups whose middle is in a range of bytes, the number of rows before them, and the number of their rows.
+    """The row groups whose middle is in a range of bytes, the number of rows before them, and of rows in them.
 
-    Each group has the share of the file that it has of the uncompressed bytes. Its offset is not read: for that,
-    pyarrow's `RowGroupMetaData.column` reads metadata of which damage aborts the process (seen with 26.0).
+    Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read: pyarrow's
+    `RowGroupMetaData.column` aborts the process if that metadata is damaged (seen with 26.0).
     """
     if start == 0 and end is None:
         return list(range(metadata.num_row_groups)), 0, metadata.num_rows
@@ -270,7 +270,7 @@ def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[
 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
-    """Rows that have about `BATCH_BYTES` of all columns: more, if pages refer to a dictionary."""
+    """Number of rows with about `BATCH_BYTES` of all columns; the bytes are more if pages refer to a dictionary."""
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
@@ -311,13 +311,13 @@ def is_text_type(kind: Any) -> bool:
 
 
 def _json_lists(column: Any) -> list[bytes | None]:
-    """The lists of a column, as JSON. Fields of a message that are null, as other messages have them, are left out."""
+    """The lists of a column, as JSON. Null fields of a message, which only other messages have, are left out."""
     rows: list[list[Any] | None] = column.to_pylist()
     return [None if row is None else json.dumps(_without_nulls(row), ensure_ascii=False).encode() for row in rows]
 
 
 def _without_nulls(value: Any) -> Any:
-    """JSON without the fields of objects that are null: a table has each field in each object."""
+    """JSON without null fields of objects, because in a table each object has all fields."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
@@ -357,7 +357,7 @@ def has_short_offsets(kind: Any) -> bool:
 
 
 def arrow_values(table: Any, field: str) -> list[Any]:
-    """The values of a column of an Arrow table, as Python objects, of a dataset.
+    """The values of a column of a dataset's Arrow table, as Python objects.
 
     Raises:
         FormatError: the data is not valid.
@@ -376,8 +376,8 @@ def arrow_values(table: Any, field: str) -> list[Any]:
 def checked_texts(array: Any) -> Any:
     """An Arrow array of strings or bytes, as bytes without a dictionary, whose offsets and indices have been checked.
 
-    Arrow data that was read from a file or received from another process may have any offsets. Whether the values are
-    UTF-8 is not checked, as bytes have no encoding: `column_of` does.
+    Arrow data that was read from a file or received from another process may have any offsets. It does not check that
+    the values are UTF-8; `column_of` does.
 
     Raises:
         pyarrow.ArrowInvalid: an offset or an index is out of range, or a buffer is too short.

@@ -2,7 +2,7 @@
 
 Sample: the index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents of the
 lowest bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin: about
-one document, or in a very large corpus a millionth of it. The distribution of documents over files has no influence.
+one document, or in a very large corpus a millionth of it. The distribution of documents over files does not affect it.
 Different seeds give independent samples; a larger sample with the same seed contains the smaller one.
 
 Held-out split: the index and the seed decide the side of a document, independently of a sample. A document over 64 KiB

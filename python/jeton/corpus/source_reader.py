@@ -69,7 +69,7 @@ class ReadStats:
     raw: BinaryIO | None = None  # the open file; its position is the progress within it
     lines: dict[str, int] = field(default_factory=dict)  # file -> lines that begin in the range read
     read_s: float = 0.0  # seconds spent reading ranges, without parsing
-    members: dict[str, Unread] = field(default_factory=dict)  # kind -> members of tars that are not read
+    members: dict[str, Unread] = field(default_factory=dict)  # kind of unread members of tars -> their number and names
 
     def add_member(self, suffix: str, name: str) -> None:
         """Counts a member of a tar that is not read."""
@@ -218,7 +218,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no file position
+                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no position in a file
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -228,8 +228,8 @@ class SourceReader:
     def read_range(self, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of the documents that begin in a range of a file.
 
-        Under the policy ``"skip"`` the places of skipped lines are relative to the range: `ReadStats.lines` has what
-        adds up to the lines of the file.
+        Under the policy ``"skip"`` the places of skipped lines are relative to the range. The numbers in
+        `ReadStats.lines` of the ranges before it convert them to lines of the file.
         """
         file, end = part.file, part.end
         if end is None:
@@ -331,7 +331,7 @@ class SourceReader:
             self._stats.bytes_done += size
 
     def _read_ahead(self) -> int:
-        """Bytes of small files to read at once: at most a quarter of what the queue may hold."""
+        """Bytes of small files to read at once: at most a quarter of the queue's capacity."""
         most = 4 * self._group_bytes
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
@@ -433,7 +433,7 @@ class SourceReader:
         names = getattr(dataset, "column_names", None)
         column = resolved.field
         if names is not None and column not in names:
-            column = column.partition(".")[0]  # of a nested field
+            column = column.partition(".")[0]  # top level of a nested field
         if names is not None and column not in names:
             found = ", ".join(map(repr, names[:8]))
             message = (

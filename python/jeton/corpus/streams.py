@@ -228,7 +228,7 @@ class _Transcoded(io.RawIOBase):
         return taken
 
     def _decode(self, data: bytes, is_last: bool) -> bytes:
-        held = self._decoder.getstate()[0]  # the first bytes of an incomplete character
+        held = self._decoder.getstate()[0]  # first bytes of an incomplete character
         try:
             text = self._decoder.decode(data, is_last)
         except UnicodeDecodeError as error:

@@ -1,7 +1,7 @@
 """Visualization of tokens: one description, and renderers for terminals, notebooks, SVG and the playground.
 
-`Drawing` describes what to display. `to_terminal`, `to_html` and `to_svg` only style it, and the playground's page
-renders `Drawing.to_json`, so all of them display the same content.
+`Drawing` describes the tokens to display. `to_terminal`, `to_html` and `to_svg` only style it, and the playground's
+page renders `Drawing.to_json`, so all of them display the same content.
 
 ```text
 look_parts     bytes → text, white space, controls, hexadecimal: displayed form and text to copy

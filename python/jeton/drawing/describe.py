@@ -240,7 +240,7 @@ def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
 
 
 def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
-    """Parts of a token that differs from its bytes; if one is a prefix or suffix of the other, that part is kept."""
+    """Parts of a token that differs from the bytes it covers; a common prefix or suffix is kept."""
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
         cut = len(data) - len(covered)
@@ -254,7 +254,7 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, .
 def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
     """Parts of a special token: its spelling, and the white space around it that its flags strip."""
     spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
-    if not spelling:  # no bytes of its own: the text that it covers, if any
+    if not spelling:  # a token without bytes of its own is drawn as the text that it covers
         return parts_of(covered.encode(), 0, len(covered.encode()))
     lead, found, trail = covered.partition(spelling)
     if not found or lead.strip() or trail.strip():  # the text spells it differently (normalization)
@@ -290,7 +290,7 @@ def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tupl
     """Returns the smallest covering character ranges; invalid UTF-8 counts as many characters as it has U+FFFD."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # the character a byte is in; characters begun before
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # character of each byte; characters before it
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

@@ -1,8 +1,8 @@
 """Figures of matplotlib, an optional dependency: one style for print, labels, a source note, and saving.
 
 Text has 9 points, and in SVG it is paths, so it looks the same in every program. Adjacent series differ in lightness
-and in marker or line style, so figures can be read in gray. The same figure is the same file on the same day, which
-``SOURCE_DATE_EPOCH`` sets.
+and in marker or line style, so figures can be read in gray. A figure that is drawn again on the same day (or with
+``SOURCE_DATE_EPOCH``) gives an identical file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POINTS = 9  # size of the font
 COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
 MARKERS = "osD^vP*X"
 LINES = ("-", "--", ":", "-.")
-# Files that every folder names alike: the folder is the name.
+# File names that are the same in every folder; the label is then the folder's name.
 _COMMON = {"tokenizer", "tokenizer_config", "vocab", "merges", "spiece", "sentencepiece.bpe", "tekken", "model"}
 _STYLE = {
     "svg.hashsalt": "jeton",
@@ -55,7 +55,7 @@ def figure_suffix(path: str | os.PathLike[str]) -> str:
     """Suffix of the path of a plot, in lower case.
 
     Raises:
-        ConfigError: no format of a plot.
+        ConfigError: not a format of plots.
     """
     suffix = Path(file_path(path, "path")).suffix.lower()
     if suffix not in FORMATS:

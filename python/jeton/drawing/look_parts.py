@@ -42,11 +42,11 @@ Side = Literal["ltr", "rtl", ""]
 
 
 class CutCharacter(NamedTuple):
-    """The bytes of a character that one of the tokens has between which it is split.
+    """The bytes of a split character that one token has.
 
     Attributes:
-        shown: the displayed form of the whole character, in the token in which it begins; empty in the others, so that
-            their looks are few.
+        shown: displayed form of the whole character in the token in which it begins; empty in the others, to keep the
+            number of looks small.
         start, end: half-open range of its bytes.
         size: number of its bytes.
     """

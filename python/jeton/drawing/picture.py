@@ -309,7 +309,7 @@ def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
     captions = {place: _caption(tree, place) for place in kept}
     order = sorted(kept)  # children before parents
     level: dict[int, int] = {}
-    width: dict[int, float] = {}  # of a node's subtree, in columns
+    width: dict[int, float] = {}  # node -> width of its subtree, in columns
     for place in order:
         own = max(display_width(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
         parts = parted.get(place, ())
@@ -346,7 +346,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Returns the nodes to draw, breadth-first from the roots, and the children of those that are drawn with them."""
+    """Returns the nodes to draw, breadth-first from the roots, and those whose children are drawn, too."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)

@@ -98,7 +98,7 @@ class Canvas:
         self._width = width
         self._pieces: list[str] = []
         self._line_end = ""  # written before the current line
-        self._is_empty = True  # whether nothing of the current line was written
+        self._is_empty = True  # whether the current line is still empty
         self._used = 0  # columns of the current line
         self._count = 0  # tokens so far
         self._table: Sequence[Look] = ()

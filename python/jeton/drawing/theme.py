@@ -1,8 +1,8 @@
 """Colors of HTML fragments in the theme of the page around them.
 
-A notebook has its own theme, which need not be that of the system. So a fragment sets no `color-scheme` and no
-background, inherits the color of text, and takes its other colors from custom properties: those of the notebook's theme
-where its page tells it, else those of the system's.
+The theme of a notebook can differ from the system's. A fragment therefore sets neither `color-scheme` nor background,
+inherits the text color, and takes its other colors from custom properties: for the notebook's theme if the page
+declares it, else for the system's.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def themed(selector: str, light: str, dark: str) -> str:
     )
 
 
-# Reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white, and on the dark grays of notebooks. What
-# they say is also said by a word or a sign.
+# Reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white, and on the dark grays of notebooks. A word
+# or a sign repeats what a color means.
 REPORT_CSS = (
     themed(
         ".jeton-report",

@@ -104,7 +104,7 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
         for part, (id, start, end) in zip(built, halves, strict=True):
             if part is not None and (nodes[part].id, nodes[part].start, nodes[part].end) == (id, start, end):
                 at[start] = part
-            else:  # the piece was merged from other children than those it is split into
+            else:  # the piece was merged from children other than those it is split into
                 at[start] = len(nodes)
                 nodes.append(Node(id, None, start, end, None, None))
     roots = [*(at[start] for start in sorted(at)), *empty]
@@ -147,7 +147,7 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
         data, rest = data[:MOST_SHOWN], data[MOST_SHOWN : MOST_SHOWN + 3]
         end = node.start + len(data)
         before, after = b"", rest
-        if text[node.start : end] == data:  # false for symbols that cover other bytes than they spell
+        if text[node.start : end] == data:  # false for symbols that cover bytes other than their own
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
         parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts

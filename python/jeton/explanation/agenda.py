@@ -3,7 +3,8 @@
 The core reports merges. An entry that became stale merges nothing, so the queue is replayed here, from the initial
 symbols and the vocabulary, and the replay must give the core's merges. Plain version: `reference/step18_sentencepiece`.
 
-Left out: pretokens of more than `limits.MAX_AGENDA_SYMBOLS` symbols; their merges have ranks as those of other models.
+Left out: pretokens of more than `limits.MAX_AGENDA_SYMBOLS` symbols; their merges are shown with ranks, as for other
+models.
 Source: google/sentencepiece src/bpe_model.cc (algorithm).
 """
 
@@ -27,7 +28,7 @@ class AgendaEntry(NamedTuple):
         score: score of the piece.
         position: start of the left symbol, in bytes from the beginning of the pretoken.
         id: id of the piece that the pair forms.
-        is_stale: whether one of the symbols had merged with another one before, so that the entry was dropped.
+        is_stale: whether one of the symbols had merged with another before, so that the entry was dropped.
     """
 
     score: float
@@ -110,7 +111,7 @@ def agenda_of(
 
 def _replay(text: bytes, starts: Sequence[int], is_frozen: Sequence[bool], lookup: PieceLookup) -> list[AgendaEntry]:
     num = len(starts)
-    ends: list[int | None] = [*starts[1:], len(text)]  # None: the symbol to the left has absorbed it
+    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None if the one to the left has absorbed it
     before, after = list(range(-1, num - 1)), list(range(1, num + 1))
     heap: list[tuple[float, int, int, int]] = []  # negated score, left symbol, end of the pair, id
 

@@ -77,7 +77,7 @@ class Explanation:
         tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # a character has at most 4 bytes, so at most 4 tokens
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
-        # Spelled, because a decoder may give them other bytes, or none: control pieces have no text.
+        # Drawn as spelled, because a decoder may give them other bytes, or none: control pieces have no text.
         spelled = {token.id: self.describe(token.id) for token in tokens if token.id in added}
         spans = [token.byte_span for token in tokens]
         ids, data = [token.id for token in tokens], [token.bytes for token in tokens]

@@ -111,7 +111,7 @@ class WordPieceAttempts:
 
     Attributes:
         found: (start, end, id) of each match, in bytes of the pretoken.
-        stuck_at: position at which no entry matches, so that the whole pretoken is unknown; None: there is none.
+        stuck_at: position at which no entry matches, so that the whole pretoken is unknown; None without one.
         is_too_long: whether the pretoken exceeds the model's ``max_input_chars_per_word``.
     """
 

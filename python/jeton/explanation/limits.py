@@ -11,5 +11,5 @@ MAX_SYMBOLS_SHOWN = 40  # in one line
 # Initial symbols of a pretoken whose agenda is replayed, which takes some microseconds each.
 MAX_AGENDA_SYMBOLS = 2_000
 MAX_PART_SHOWN = 60  # characters of a regex alternative
-# Drawn tokens of the whole text; a browser lays out so many without a noticeable delay.
+# Drawn tokens of the whole text; a browser lays out this many without a noticeable delay.
 MAX_TOKENS_SHOWN = 2_000

@@ -164,7 +164,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
         name, match = describe(id), pretoken.text[start:end]
-        prefix = name.removesuffix(match) if name.endswith(match) else b""  # of entries that continue a word
+        prefix = name.removesuffix(match) if name.endswith(match) else b""  # prefix of entries that continue a word
         yield f"{visible(name)}  id {id}; {_tried(pretoken.text[start:], end - start, prefix)}"
     left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
@@ -181,7 +181,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
 
 
 def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
-    """Describes the longer prefixes of the rest, none of which is an entry; names the first three, after `prefix`."""
+    """Describes the longer prefixes that were tried and are not entries; names the first three, after `prefix`."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:

@@ -95,7 +95,7 @@ def load(
 
     The format is detected by content: `tokenizer.json`, tiktoken's rank files, SentencePiece's `.model`,
     `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
-    BERT's ``vocab.txt``, and llama.cpp's GGUF, of which only the metadata is read.
+    BERT's ``vocab.txt``, and the metadata of llama.cpp's GGUF.
 
     The last tokenizers are cached: while its files are unchanged, a path or name gives the same immutable object.
 
@@ -115,7 +115,7 @@ def load(
             named specials, shift, languages and mask.
         transformers: major version of transformers whose `AutoTokenizer` decides how a folder with a ``.model`` is
             read; 4.57 and 5 differ. None: SentencePiece's ids, as those of the slow classes of 4.57.
-        unknown: always empty; a keyword of another library is a `TypeError` that names what to use.
+        unknown: always empty; a keyword of another library is a `TypeError` that names the one to use.
 
     Raises:
         FileNotFoundError: there is no such path or name.
@@ -326,7 +326,7 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
 
 
 def local_path(place: str | os.PathLike[str]) -> str:
-    """Returns the file or folder of a path or name, as `load` finds it; what a name has is downloaded once.
+    """Returns the file or folder of a path or name, as `load` finds it; files of a name are downloaded once.
 
     Raises:
         FileNotFoundError, DownloadError: as `load`.
@@ -354,7 +354,7 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
             "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name, a model of Ollama "
             "ollama:name"
         )
-    # The hash of what is pinned was checked when its files were read, and they have not changed.
+    # The hash of a pinned name was checked when its files were read, and they have not changed.
     if is_pinned(known) and (path := cache.path_of(known)) is not None:
         return path, known
     from .remote import fetch  # lazy: imports the HTTP client

@@ -1,7 +1,7 @@
-"""The default tokenizer, which ships with Jeton and needs neither a file of the user nor the network.
+"""The default tokenizer, which ships with Jeton and needs neither another file nor the network.
 
 Its file is a rank file, compressed by gzip; pattern, special tokens, roles and chat template are constants of this
-module. It is not the tokenizer of any model. ``tools/train_default.py`` trains it, and docs/default.md describes it.
+module. No model uses it. ``tools/train_default.py`` trains it, and docs/default.md describes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMED = (
 _NUM_SPECIAL = 64
 # The last ids, in this order.
 SPECIAL_TOKENS = _NAMED + tuple(f"<|reserved_{index}|>" for index in range(_NUM_SPECIAL - len(_NAMED)))
-# ChatML, as in `jeton.chat.PRESETS`, whose import would double the time of loading.
+# ChatML, as in `jeton.chat.PRESETS`; importing that would double the loading time.
 CHAT_TEMPLATE = """\
 {%- for message in messages %}
     {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
@@ -56,7 +56,7 @@ def default() -> Tokenizer:
     Byte-level BPE with 65,536 ids, trained on about 100 languages and 14 of code and markup. The last 64 ids are
     special tokens: ``<|endoftext|>``, ``<|pad|>``, those of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
     fill-in-the-middle (``<|fim_prefix|>``, ``<|fim_middle|>``, ``<|fim_suffix|>``), and ``<|reserved_0|>`` to
-    ``<|reserved_56|>``. It is not the tokenizer of any model: to count the tokens of a model, load that model's own.
+    ``<|reserved_56|>``. No model uses it: to count the tokens of a model, load that model's tokenizer.
 
     Returns:
         The tokenizer, loaded once in each process. Its ids never change within a major version of Jeton.
@@ -76,6 +76,7 @@ def default() -> Tokenizer:
         ranks = zlib.decompress(file.read(), _GZIP)
     special_tokens = {token: VOCAB_SIZE - _NUM_SPECIAL + index for index, token in enumerate(SPECIAL_TOKENS)}
     tok = tiktoken.read(ranks, source=os.path.basename(FILE), pattern=PATTERN, special_tokens=special_tokens)
-    # Lookup tables are built when encoding without them has cost as much; here they would triple the time of loading.
+    # Lookup tables are built once encoding without them has taken as long; building them here would triple the loading
+    # time.
     _loaded = tok._with_facts(roles=ROLES, chat_template=CHAT_TEMPLATE)
     return _loaded

@@ -1,16 +1,16 @@
 """Cache of loaded tokenizers, by the identity of their files.
 
-A tokenizer is immutable, so callers share one, with its lookup tables and the caches of its threads. An entry has what
-was asked for and the identity of all files that were read for it: device, inode, size, and the times of the last
-modification and of the last change (which no program can set back). A file that is written in place, replaced, added
-or removed gives another identity, and the tokenizer is read again.
+A tokenizer is immutable, so callers share one, with its lookup tables and the caches of its threads. An entry has the
+request and the identity of all files that were read for it: device, inode, size, and the times of the last modification
+and of the last status change (which no program can set back). A file that is written in place, replaced, added or
+removed gives another identity, and the tokenizer is read again.
 
 Memory is bounded by the number of tokenizers and of their ids; the least recently used one is evicted. The cache is a
 tuple that is replaced and never changed, so threads and forked processes need no lock. Threads that load a file at the
 same time each read it, and the last one's tokenizer is kept.
 
 Left out: objects in memory, URLs, arguments without a hash, and files that changed within the last two seconds, which
-could change once more without another time (the clock of a file system may have ticks of that length).
+could change again without a new time (the clock of a file system may be that coarse).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-    # absolute path, the name that it was fetched by, and other arguments of `load`: all that determines a tokenizer,
-    # apart from the content of its files
+    # absolute path, the name that it was fetched by, and other arguments of `load`: with the content of the files, all
+    # that determines a tokenizer
     Request: TypeAlias = tuple[str, str | None, Hashable]
     # of each file: name, device, inode, size, times of modification and of change in ns
     Identity: TypeAlias = tuple[tuple[str, int, int, int, int, int], ...]
@@ -88,7 +88,7 @@ def clear() -> None:
 
 
 def identity(path: str) -> Identity:
-    """Returns the identity of the files that loading a path may read; empty for what is neither file nor folder."""
+    """Returns the identity of the files that loading a path may read; empty if it is neither file nor folder."""
     return tuple(_identities(path))
 
 
@@ -108,6 +108,6 @@ def _identities(path: str) -> Iterator[tuple[str, int, int, int, int, int]]:
     for name in sorted(names):
         try:
             facts = os.stat(os.path.join(folder, name))
-        except OSError:  # there is none; for what is needed, reading it raises
+        except OSError:  # the file is missing; if it is needed, reading it raises
             continue
         yield name, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

@@ -1,7 +1,7 @@
 """Tokenizers that `AutoTokenizer` of `transformers` builds from a SentencePiece `.model`, by class and major version.
 
 Both versions convert the model to components of Hugging Face's `tokenizers`, so the result is a tokenizer of
-`tokenizer.json`: its model is BPE with merges or Unigram in 64 bits, and added tokens split the text. `model_folder`
+`tokenizer.json`. Its model is BPE with merges, or Unigram in 64 bits, and added tokens split the text. `model_folder`
 decides when this is read instead of SentencePiece's own pipeline.
 
 | | 4 | 5 |
@@ -15,7 +15,7 @@ decides when this is read instead of SentencePiece's own pipeline.
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
 (tokenization_utils_tokenizers.py, the classes), as facts. ALBERT, BARThez and Pegasus are those of version 5 alone.
-Left out: NLLB and XGLM of version 5, which number the pieces anew and add no languages; models of words or characters,
+Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or characters,
 which neither version converts; CodeLlama's infilling.
 """
 
@@ -45,7 +45,7 @@ _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
 _ONLY_5 = ("AlbertTokenizer", "BarthezTokenizer", "PegasusTokenizer")
 _CLASSES = tuple(name for name in layouts.CLASSES if name not in ("XGLMTokenizer", *_ONLY_5))
-_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # of version 5
+_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # default ids in version 5
 # class -> default tokens of its roles
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},
@@ -73,7 +73,7 @@ _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("NllbTokenizer", 4): {"lstrip": True, "normalized": True},
     ("BarthezTokenizer", 5): {"lstrip": True},
 }
-# Version 5 puts these tokens before the pieces in another order if they are given, or fewer of them.
+# Keys of tokens that, if given, change the tokens that version 5 puts before the pieces, or their order.
 _PEGASUS_KEYS = ("mask_token", "mask_token_sent")
 _TURNS = ("<start_of_turn>", "<end_of_turn>")  # user-defined pieces of Gemma that version 4 makes special
 # CodeLlama's tokens of infilling: key -> default. Version 4 has no fill token.
@@ -81,7 +81,7 @@ _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", 
 
 
 def is_asked(config: Mapping[str, Any]) -> bool:
-    """Tests whether a folder asks for what SentencePiece's pipeline lacks and version 4 has.
+    """Tests whether a folder asks for a feature that version 4 has and SentencePiece's pipeline lacks.
 
     That is ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, or CodeLlama's tokens.
 
@@ -214,7 +214,7 @@ def _renamed(
 ) -> _core.Vocabulary:
     """Returns the pieces with the names and the tokens that the class writes into the model's vocabulary."""
     names: dict[int, str] = {}
-    if name in _CLASSES and version == 5:  # version 4 adds tokens of other names behind
+    if name in _CLASSES and version == 5:  # version 4 appends tokens with other names instead
         layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}
@@ -353,7 +353,7 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
         if token is not None
     ]
     if version == 5:
-        # those of the configuration replace those of the model and the class
+        # tokens of the configuration replace those of the model and the class
         of_class = [*languages, *own] if name == "MBartTokenizer" else [*own, *languages, *sentinels]
         if name == "PegasusTokenizer":
             names = layouts.LAYOUTS["pegasus"]["specials"]
@@ -376,10 +376,10 @@ def _in_order(
     own: list[AddedToken],
     extra: list[AddedToken],
 ) -> Iterable[AddedToken]:
-    """Yields the added tokens in the order in which they get ids. A later one of the same spelling has its flags.
+    """Yields the added tokens in the order in which they get ids. A later one of equal spelling sets the flags.
 
-    Version 4 begins with those of the model, which tokenizers 0.22 goes on matching in the raw text if an object of the
-    configuration with other flags follows. Version 5 ends with them.
+    Version 4 begins with those of the model. tokenizers 0.22 keeps matching them in the raw text even if the
+    configuration gives an object with other flags. Version 5 ends with them.
     """
     named = {token.content for token in (*roles.values(), *extra)}
     listed = [token for _, token in sorted(added_tokens(config).items())]
@@ -445,7 +445,7 @@ def _template(
         adds_bos = version == 4 or name == "CodeLlamaTokenizer"
         return enclosed(config, id_of("bos"), id_of("eos"), (adds_bos, False))
     if version == 4 and name in ("T5Tokenizer", "XLMRobertaTokenizer", "CamembertTokenizer"):
-        bos, eos = find("<s>"), find("</s>")  # whatever the roles are
+        bos, eos = find("<s>"), find("</s>")  # independent of the roles
     else:
         bos, eos = id_of("bos"), id_of("eos")
     language = None

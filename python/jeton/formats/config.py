@@ -52,9 +52,9 @@ ADDED_TOKENS = "added_tokens_decoder"
 def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the configuration of a folder; empty if there is none.
 
-    As in transformers, the roles of `special_tokens_map.json` count, and precede, if the configuration lists no
-    ``added_tokens_decoder``; chat templates in files of their own precede those in the configuration. The content of
-    `added_tokens.json` is stored under its file name.
+    As in transformers, the roles of `special_tokens_map.json` take precedence if the configuration lacks
+    ``added_tokens_decoder``, else they are ignored; chat templates in files of their own precede those in the
+    configuration. The content of `added_tokens.json` is stored under its file name.
 
     Raises:
         FormatError: a file is not a JSON object, or not UTF-8.
@@ -96,7 +96,7 @@ def _template_files(folder: str | os.PathLike[str]) -> dict[str, str]:
 def template_files(template: Any) -> dict[str, bytes]:
     """Returns the files of a chat template, as transformers writes them: path in the folder -> content.
 
-    Templates with a name that is no file name are not written; then the configuration lists all.
+    If the name of a template is not a valid file name, none is written, and the configuration lists all.
 
     Examples:
         >>> template_files("{{ 1 }}")
@@ -221,7 +221,7 @@ def with_tokens(
     Args:
         vocabulary: entries of the file.
         added: id -> token.
-        entries: ids of tokens that the model keeps as entries, with those that are in the vocabulary.
+        entries: ids of tokens that the model keeps as entries, in addition to those in the vocabulary.
 
     Raises:
         FormatError: an id or content belongs to another entry.
@@ -305,7 +305,7 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
     return list(special.values())
 
 
-# Keys whose content is in the tokenizer itself; and auto_map, since remote code is not saved.
+# Keys whose content is in the tokenizer itself, and auto_map, because remote code is not saved.
 _HELD = ("chat_template", ADDED_TOKENS, ADDED_FILE, "auto_map")
 
 
@@ -318,8 +318,8 @@ def kept(
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
         keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads, and for a
-            `.model` that may be saved again. From another file the class builds a tokenizer by its own rules; its
-            defaults are kept in its place.
+            `.model` that may be saved again. From other files the class would build a tokenizer by its own rules; its
+            defaults are kept instead of its name.
         keeps_added: whether to keep ``added_tokens_decoder``: true for such a `.model`.
 
     Examples:

@@ -19,7 +19,7 @@ __all__ = ["entries_listed", "is_of_class", "with_config", "with_named"]
 
 
 def is_of_class(definition: Definition) -> bool:
-    """Tests whether the tokenizer is from a folder with a `.model`, of a class that numbers its pieces.
+    """Tests whether the tokenizer is from a folder with a `.model` and of a class that numbers the pieces itself.
 
     Examples:
         >>> from jeton.definition import Unigram
@@ -67,7 +67,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def entries_listed(tok: Tokenizer) -> Definition:
-    """Returns the definition, which says that all tokens so far are entries of the model, and those added are not."""
+    """Returns the definition with the current tokens listed as entries of the model, unlike those added later."""
     size = tok.definition.hf_vocab_size
     return replace(tok.definition, hf_vocab_size=tok.vocab_size if size is None else size)
 

@@ -24,9 +24,9 @@ __all__ = [
 ADDED_FILE = "added_tokens.json"
 TEMPLATE = "chat_template.jinja"
 MORE_TEMPLATES = "additional_chat_templates"  # a folder
-# Beside `MORE_TEMPLATES`, all that the configuration of a folder is read from.
+# With `MORE_TEMPLATES`, all files from which the configuration of a folder is read.
 CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json", ADDED_FILE, TEMPLATE)
-# Files of entries and merges, which the ends of their names find; the same pair under two names.
+# Files of entries and merges, found by the ends of their names; each pair has two names.
 PAIR_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -65,7 +65,7 @@ def is_rank_file(data: bytes) -> bool:
 
 
 def is_json(data: bytes) -> bool:
-    """Detects a JSON object by its first two characters but white space.
+    """Detects a JSON object by its first two characters other than white space.
 
     A SentencePiece model may begin with a line feed and a brace, too, so the next must be a quote or a brace.
 
@@ -79,7 +79,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Removes white space at the start. Returns the rest of the first 4 KiB, or of all data if these are only that."""
+    """Removes white space at the start. Returns the rest of the first 4 KiB, or of all data if these are blank."""
     return data[:4096].lstrip() or data.lstrip()
 
 

@@ -51,7 +51,7 @@ ROLE_KEYS = {
     "bos": "bos_token_id",
     "eos": "eos_token_id",
     "unk": "unknown_token_id",
-    "sep": "seperator_token_id",  # so spelled by the format
+    "sep": "seperator_token_id",  # spelled this way in the format
     "pad": "padding_token_id",
     "cls": "cls_token_id",
     "mask": "mask_token_id",
@@ -64,8 +64,8 @@ _DEFAULT_IDS = {
     "t5": {"eos": 1, "unk": 2, "pad": 0},
 }
 
-# Spellings of control tokens, whatever their type is in the file: those that end a text, and for each role of filling
-# in the middle those of which one is its token, unless the file has one of the role's keys.
+# Spellings of tokens that are control tokens, whatever their type in the file: those that end a text, and the
+# candidates for each role of filling in the middle. The latter do not count if the file has one of the role's keys.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
     *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),
@@ -251,14 +251,14 @@ class Metadata:
         return set(), set()
 
     def template(self, *, bos: bool, eos: bool, always: bool = False) -> Component | None:
-        """Returns what llama.cpp adds; `bos` and `eos` are its defaults, `always` is whether it overrides False."""
+        """Returns llama.cpp's template; `bos`, `eos`: its defaults; `always`: whether it overrides False."""
         first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
         last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
         pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; this is how Llama and T5 join two
         return template_of([*first, "A", *last], pair) if first or last else None
 
     def id(self, role: str) -> int:
-        """The id of a role whose token is added to texts."""
+        """The id of the role's token, which is added to texts."""
         if role not in self.special_ids:
             raise FormatError(f"there is no {role} token, which is added to texts", place=KEYS + ROLE_KEYS[role])
         return self.special_ids[role]
@@ -313,7 +313,7 @@ def _vocabulary_with_merges(
     """
     import json
 
-    merges = list(dict.fromkeys(metadata.strings("merges")))  # of equal merges the first counts
+    merges = list(dict.fromkeys(metadata.strings("merges")))  # the first of equal merges counts
     model = {"type": "BPE", "vocab": metadata.ids, "merges": merges}
     spelled = json.dumps({"model": model}, ensure_ascii=False).encode()
     try:
@@ -440,11 +440,11 @@ def _read_word_pieces(metadata: Metadata) -> Tokenizer:
 
 
 def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
-    """Returns BERT's normalizer, and around it what llama.cpp does otherwise.
+    """Returns BERT's normalizer, surrounded by components for llama.cpp's differences.
 
     A vertical tab, a form feed and U+0085 are spaces, not removed. All marks are accents, not only those of the
-    category Mn in an older version of Unicode. Of the decomposition of a character only the beginning is kept: of a
-    Korean syllable, its consonant.
+    category Mn in an older version of Unicode. Only the first character of a decomposition is kept: the first consonant
+    of a Korean syllable.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)
@@ -457,7 +457,7 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
     }
     parts = [_substitute(r"[\x{B}\x{C}\x{85}]", " "), normalizer]
     if strips:
-        syllables = range(0xAC00, 0xD7A4, 588)  # of one first consonant each
+        syllables = range(0xAC00, 0xD7A4, 588)  # first syllable of each group with one initial consonant
         korean = [
             _substitute(f"[{chr(first)}-{chr(first + 587)}]", chr(0x1100 + i)) for i, first in enumerate(syllables)
         ]

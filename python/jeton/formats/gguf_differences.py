@@ -1,4 +1,4 @@
-"""Differences of a model's own tokenizer from what its GGUF file says, as far as the file and its names show them.
+"""Differences of a model's own tokenizer from its GGUF file, as far as the file and its names show them.
 
 llama.cpp gives the ids of the file (`gguf`). Those of the model may differ where the format has no field for a
 feature, or where llama.cpp implements it in its own way.

@@ -32,7 +32,7 @@ MAX_BYTES = 1 << 28
 _MAX_KEY = 1 << 16  # ggml's limit of a key
 _MAX_DIMENSIONS = 4  # ggml's limit of a tensor
 _CHUNK = 1 << 20
-_ALIGNMENT = 32  # of the tensors' data, unless `general.alignment` says otherwise
+_ALIGNMENT = 32  # alignment of the tensors' data, unless `general.alignment` gives another one
 
 _UINT32, _BOOL, _STRING, _ARRAY = 4, 7, 8, 9
 # type -> its letter in `struct` and `array`
@@ -41,7 +41,7 @@ _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: 
 
 @record(frozen=True)
 class Header:
-    """What precedes the tensors' data.
+    """Everything before the tensors' data.
 
     Attributes:
         version: version of the format.
@@ -191,13 +191,13 @@ class _Reader:
         return data
 
     def _fill(self, end: int) -> int:
-        """Reads the file up to `end` or beyond, at least doubling what is in memory; returns where that ends."""
+        """Reads the file up to `end` or beyond, at least doubling the bytes in memory; returns their end."""
         if end > self._num_bytes:
             raise self._error("the file ends in the middle of a value")
         if end > MAX_BYTES:
             raise self._error(f"metadata of more than {MAX_BYTES} bytes")
         self._data += self._file.read(max(end - len(self._data), len(self._data), _CHUNK))
-        if end > len(self._data):  # it was truncated meanwhile
+        if end > len(self._data):  # the file was truncated while it was read
             raise self._error("the file ends in the middle of a value")
         return len(self._data)
 

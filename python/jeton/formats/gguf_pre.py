@@ -1,4 +1,4 @@
-"""What each value of `tokenizer.ggml.pre` means: how text is split before byte-level BPE, and llama.cpp's defaults.
+"""Meaning of each value of `tokenizer.ggml.pre`: how text is split before byte-level BPE, and llama.cpp's defaults.
 
 The expressions are those of llama.cpp, spelled in tiktoken's dialect with the meaning that llama.cpp gives them, which
 is not always that of the model's own tokenizer:
@@ -20,7 +20,7 @@ __all__ = ["DEFAULT", "GEMMA4", "PRE", "Pre", "has_case"]
 
 @record(frozen=True)
 class Pre:
-    """How text is split.
+    """Splitting of text before BPE.
 
     Attributes:
         patterns: expressions; each splits the pieces of the one before.
@@ -36,7 +36,7 @@ class Pre:
 
 
 def has_case(pre: Pre) -> bool:
-    """Tests whether upper and lower case decide how text is split."""
+    """Tests whether the split depends on upper and lower case."""
     return any("[^A-Z]" in pattern for pattern in pre.patterns)
 
 
@@ -54,12 +54,12 @@ _QWEN35 = (
 _UPPER, _LOWER = r"[\p{L}&&[^a-z]]", r"[\p{L}&&[^A-Z]]"
 _SIGNS_OR_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
 _DIGITS = r"\p{N}{1,3}"
-# every group of three digits from the right; what precedes the first group goes with it
+# groups of three digits from the right; the text before the first group belongs to it
 _GROUPS = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
-# with Hangul, and all between the scripts of Africa and Asia's ideographs; but no white space
+# with Hangul, and everything between the scripts of Africa and Asia's ideographs, except white space
 _DEEPSEEK_CHINESE = r"[[\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]&&\S]+"
 _DEEPSEEK_SIGNS = r"\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3001}\x{3002}]+"
-# upper- and lower-case letters of Unicode as of that model's training
+# upper- and lower-case letters of Unicode's version at that model's training
 _DEEPSEEK_LETTERS = (
     r"A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF}"
     r"\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-\x{3A1}"

@@ -1,10 +1,10 @@
 """Writing of GGUF: the tokenizer in the metadata of a copy of another file, or in a file without tensors.
 
-Of a copy, the keys of the tokenizer are replaced. Ids that Jeton has no role for (``eot_token_id``, …) follow their
-token to its new id; the chat template is kept if the tokenizer has none. What llama.cpp cannot do with equal ids is
-refused by name: how text is split can only be one of its pre-tokenizers (`gguf_pre`), found by splitting `_PROBES`, and
-its normalizers are fixed. Differences beyond these show when the file is read again and compared, as `jeton convert`
-does.
+In a copy, the keys of the tokenizer are replaced. Ids that Jeton has no role for (``eot_token_id``, …) follow their
+token to its new id; the chat template is kept if the tokenizer has none. Features for which llama.cpp would give other
+ids are refused by name: its normalizers are fixed, and text can only be split by one of its pre-tokenizers
+(`gguf_pre`), which is found by splitting `_PROBES`. Differences beyond these show when the file is read again and
+compared, as `jeton convert` does.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, convert_hf_to_gguf.py (types, padding; facts).
 """
@@ -90,7 +90,7 @@ def write(
                 changes[key] = len(changes[f"{KEYS}tokens"])
             elif key.startswith("tokenizer.") and key not in changes:
                 new = _kept(key, value, old, ids, has_template=_TEMPLATE in changes)
-                if new is not value:  # what stays is copied as it is, whatever its type
+                if new is not value:  # unchanged keys are copied as they are, whatever their type
                     changes[key] = new
         with write_atomically(path, streams=True) as file:
             write_file(file, changes, (like, header))
@@ -109,7 +109,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if the file has no tensors, nor belongs to one that has."""
+    """Returns the number of rows of the embeddings; None if neither the file nor its other parts have tensors."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:
@@ -119,7 +119,7 @@ def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
 
 
 def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any], old: list[bytes]) -> None:
-    """Adds unused tokens up to the number of rows, if the old file has no others in their place."""
+    """Adds unused tokens up to the number of rows, unless the old file has other tokens there."""
     tokens, types = changes[f"{KEYS}tokens"], changes[f"{KEYS}token_type"]
     if num_rows is None or len(tokens) == num_rows:
         return
@@ -160,7 +160,7 @@ def _kept(key: str, value: Any, old: list[bytes], ids: Mapping[bytes, int], *, h
 
 
 def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the keys of a tokenizer, with what it is refused for as errors."""
+    """Returns the keys of a tokenizer, and the reasons for refusing it as errors."""
     definition, model = tok.definition, tok.definition.model
     losses: dict[str, str] = {}
     match model:
@@ -182,11 +182,11 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         token = tok.roles.get(role)
         if token is not None and key not in own:
             own[key] = tok.token_to_id(token)
-    if "pre" not in own and f"{KEYS}pre" in old:  # some names make tokens take white space, with any model
+    if "pre" not in own and f"{KEYS}pre" in old:  # some names make tokens strip white space, with any model
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)
-    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # before the rest, which reads the metadata back
+    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # first, because the rest reads the metadata back
     _find_losses(tok, changes, old, losses)
     refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")
     return changes
@@ -223,7 +223,7 @@ def _columns(tok: Tokenizer, kind: str) -> dict[str, Any]:
 
 
 def _template(tok: Tokenizer, kind: str, losses: dict[str, str]) -> dict[str, Any]:
-    """What llama.cpp adds to a text: one token before it, one after it."""
+    """Tokens that llama.cpp adds to a text: one before it, one after it."""
     single = (tok.definition.template or {"single": [{"sequence": "A"}]})["single"]
     at = next(i for i, item in enumerate(single) if "sequence" in item)
     before = [id for item in single[:at] for id in item["ids"]]
@@ -271,7 +271,7 @@ def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str])
     """Returns the name of the pre-tokenizer that splits most probes as the tokenizer does."""
     own = _splits(tok.definition.pretokenizer, _PROBES)
     first = old.get(f"{KEYS}pre", b"")
-    names = sorted(PRE, key=lambda name: name.encode() != first)  # that of the old file, then the table's order
+    names = sorted(PRE, key=lambda name: name.encode() != first)  # the old file's first, then in the table's order
     best, most, found = "", (-1, False), own
     seen: set[Pre] = set()
     for name in names:
@@ -359,7 +359,7 @@ def _unigram(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
             if options["treat_whitespace_as_suffix"] or not options["escape_whitespaces"]:
                 losses["normalizer"] = "spaces at the end of words, or spaces that are not escaped"
         case ({"type": "Precompiled", **options}, *_) if types and types[-1] == "Metaspace":
-            if "Pattern" in types:  # as T5's, which splits at white space that the table leaves as it is
+            if "Pattern" in types:  # as for T5, which splits at white space that the table leaves unchanged
                 losses["pretokenizer"] = "splitting at white space other than spaces"
             options = {**options, "add_dummy_prefix": True, "remove_extra_whitespaces": True}
         case _:

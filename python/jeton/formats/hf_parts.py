@@ -152,7 +152,7 @@ def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> lis
             written.append({"type": "Prepend", "prepend": space})
         if part["escape_whitespaces"]:
             written.append(_replace(" ", "▁"))
-        if part["remove_extra_whitespaces"]:  # in escaped text also a literal ▁ at the end
+        if part["remove_extra_whitespaces"]:  # in escaped text, even a literal ▁ at the end
             written.append(_without(r"\x{2581}+\z" if part["escape_whitespaces"] else r" +\z"))
     return written
 
@@ -201,7 +201,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     for part in definition.decoder:
         if part["type"] == "Join":
             losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
-        elif part["type"] == "Respell":  # HF's library decides by its version
+        elif part["type"] == "Respell":  # the result depends on the version of HF's library
             continue
         elif part.get("components"):
             written += map(ordered, part["components"])
@@ -245,7 +245,7 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
         top: the parsed file.
         byte_level_model: whether the model is BPE, whose initial symbols are bytes if the pipeline has a ByteLevel.
         suffix: end-of-word suffix; empty if there is none.
-        is_inside: whether a token contains the suffix elsewhere, so that a decoder that replaces it also changes those.
+        is_inside: whether a token contains the suffix elsewhere, which a decoder that replaces the suffix would change.
 
     Raises:
         UnsupportedFeatureError: a component is not supported; the error has its place.

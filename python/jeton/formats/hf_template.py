@@ -1,8 +1,9 @@
 """Conversion between HF's post-processors in `tokenizer.json` and templates of a `Definition`.
 
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
-``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds nothing. A RobertaProcessing
-that trims no offsets, as CLIP's, and a TemplateProcessing that is like one that does have ``"overflow_type_ids"``.
+``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds nothing.
+``"overflow_type_ids"`` is given for a RobertaProcessing that does not trim offsets, such as CLIP's, and for a
+TemplateProcessing that looks like one that does.
 
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.

@@ -14,7 +14,7 @@ Only ``specials`` is required. The core renumbers the ids when it reads the mode
 Sources: facebookresearch/fairseq; huggingface/transformers, the tokenizers of XLM-RoBERTa, mBART, mBART-50, NLLB and
 CamemBERT, XGLM, BARThez and Pegasus (facts: ids, templates, language codes). Left out: ALBERT, whose slow class splits
 a piece such as ``▁9,`` after the model has made it, and keeps marks that its fast class removes (``กำ``); Pegasus with
-other tokens of its own, or another ``offset``.
+its own choice of tokens or ``offset``.
 """
 
 from __future__ import annotations

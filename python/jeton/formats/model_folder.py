@@ -2,7 +2,7 @@
 
 `read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
 configuration, its decoder. The ids of text are SentencePiece's, as those of the slow class of transformers 4.57, unless
-the folder asks for what SentencePiece lacks (`class_pipelines`).
+the folder asks for a feature that SentencePiece lacks (`class_pipelines`).
 
 `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's library applies
 SentencePiece's character map to grapheme clusters. The files are read again before they are returned, so that a
@@ -67,11 +67,11 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
     if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
-        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also where the languages follow it
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # even where the languages follow it
     if layouts.class_name(config) == "BarthezTokenizer":
         id = tok._core.vocabulary().find_any(b"<mask>")
         added.setdefault(tok.vocab_size if id is None else id, AddedToken("<mask>", lstrip=True))
-    # one that the model has is special already; the configuration may give it flags
+    # a token of the model is special already; the configuration may give it flags
     same = {id for id, token in added.items() if id in known and known[id].content == token.content}
     added = {id: token for id, token in added.items() if id not in same or (token.special and known[id] != token)}
     if not added:

@@ -84,7 +84,7 @@ _OWNERS = {
     "almanach": ("camembert-base",),
 }
 
-# Family of models -> what to load for one of them: a name of the registry, or a repository of the publisher. Keys are
+# Family of models -> name to load for it: in the registry, or a repository of the publisher. Keys are
 # spelled as by `_spelled`. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "codellama": ("hf:codellama/CodeLlama-7b-hf",),
@@ -237,7 +237,7 @@ def resolve(name: str) -> str | None:
 
 
 def is_pinned(name: str) -> bool:
-    """Tests whether the content of a resolved name never changes: of a hash in the registry, or of a commit.
+    """Tests whether the content of a resolved name never changes: it has a hash in the registry, or names a commit.
 
     Examples:
         >>> is_pinned("o200k_base"), is_pinned("hf:a/b@main"), is_pinned("hf:a/b@" + 40 * "0")
@@ -249,8 +249,8 @@ def is_pinned(name: str) -> bool:
 def nearest(name: str) -> list[str]:
     """Returns at most five names to load instead of a name that is unknown.
 
-    A repository, or a model of Ollama, with its prefix; then the tokenizer of a family of models, then the names that
-    begin with it. Without any of these, names of a similar spelling.
+    First a repository or a model of Ollama, with its prefix, then the tokenizer of the family of models, then names
+    that begin with the given one. Without any of these, similarly spelled names.
 
     Examples:
         >>> nearest("gpt-4oo"), nearest("llama")
@@ -275,7 +275,7 @@ def nearest(name: str) -> list[str]:
 
 
 def _of_family(name: str) -> tuple[str, ...]:
-    """Returns what to load for a model of a family: of the longest key that begins its name."""
+    """Returns the name to load for a model, by the longest family that its name begins with."""
     model = _spelled(name)
     families = [family for family in _FAMILIES if model.startswith(family) and _is_of(family, model)]
     return _FAMILIES[max(families, key=len)] if families else ()
@@ -288,7 +288,7 @@ def _is_of(family: str, model: str) -> bool:
 
 
 def _spelled(name: str) -> str:
-    """Returns the spelling of families: in lower case, with hyphens, but none between a word and its version.
+    """Returns a name as families are spelled: in lower case, with hyphens, but none between a word and its version.
 
     Examples:
         >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")

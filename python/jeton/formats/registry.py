@@ -1,7 +1,7 @@
 """Registry of known rank files, by name and by the sha256 of their content. Data only.
 
 A rank file has neither pattern nor special tokens; the registry adds both. Some names share a file and differ in their
-special tokens; content without a name gets the first of them.
+special tokens; a file that is loaded without a name gets the first of them.
 
 Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
 meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;
@@ -78,7 +78,7 @@ _KIMI = (
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
 )
 
-# o200k's word alternatives without Han, which has its own alternative; numbers and the rest as in cl100k
+# o200k's word alternatives without Han, which has an alternative of its own; the rest as in cl100k
 _KIMI_PATTERN = "|".join(
     [
         r"[\p{Han}]+",

@@ -3,7 +3,7 @@
 A repository declares remote code by ``auto_map``, or by a class together with the file that defines it (QWenTokenizer,
 tokenization_qwen.py). If it also has a self-contained file, a tokenizer.json or tekken.json, that file is loaded with a
 warning. If it only has files that the code would combine (a SentencePiece model, a rank file, a vocab.txt), loading
-fails; the error then names what does load: a known rank file by the registry's name, any other with a pattern.
+fails. For a rank file, the error names a way to load it: by the registry's name if it is known, else with a pattern.
 """
 
 from __future__ import annotations

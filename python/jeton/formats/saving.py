@@ -90,7 +90,7 @@ def save(
     if unknown := [name for name in accept_loss if name not in LOSSES]:
         raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
     if not os.fspath(path):
-        raise ConfigError("the path to save to is empty", option="path")  # it would be the current folder
+        raise ConfigError("the path to save to is empty", option="path")  # an empty path would be the current folder
     format = format_of(path) if format is None else format
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)

@@ -1,9 +1,9 @@
 """SentencePiece's `.model`.
 
 The reader uses all fields that affect ids or decoded text; training options, self-test data and unknown fields are not
-preserved. sentencepiece 0.2 loads the written files with equal ids; the rules of the normalization and of the
-denormalization are preserved, their names, which have no effect, are not. `sentencepiece_parts` converts
-tokenizers of Hugging Face's components before they are written.
+preserved. sentencepiece 0.2 loads the written files with equal ids; the rules of normalization and denormalization are
+preserved, but not their names, which have no effect. `sentencepiece_parts` converts tokenizers of Hugging Face's
+components before they are written.
 
 A layout (see `layout`) renumbers the pieces and may add a template. SentencePiece itself has no templates.
 
@@ -86,7 +86,7 @@ def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Voca
 
 
 def _layouts() -> ModuleType:
-    """The module of layouts, which a model alone does not need."""
+    """The module of layouts, imported on use, because most models have no layout."""
     from . import layout
 
     return layout
@@ -169,7 +169,7 @@ def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) ->
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
     facts = _facts(tok.definition)
-    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # the model's own; roles may differ
+    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # unlike roles, these are the model's own
         if piece in tok.special_tokens:
             facts[role] = piece
     return _write(tok, facts, _layouts().to_core(layout or {}), end)

@@ -1,16 +1,16 @@
 """Conversion of Hugging Face's components to SentencePiece's models, for the writer of `.model` files.
 
 SentencePiece has one normalizer, no pre-tokenizer, and pieces with scores. `converted` finds the `.model` with equal
-ids: the options of the normalizer from the components around the model, and the scores from the merges. What has no
-such equivalent is refused, or named as a loss.
+ids: the options of the normalizer from the components around the model, and the scores from the merges. A feature
+without such an equivalent is refused, or named as a loss.
 
 **Merges as scores.** SentencePiece's BPE merges two adjacent symbols if their concatenation is a piece, the highest
 score first, then the leftmost. A list of merges names the pairs, and the lowest rank is first. Either way the priority
 depends on the pair alone, so the symbols inside the span of a piece p are merged in any text as in p alone, until a
-merge crosses an edge of the span. If two adjacent symbols concatenate to p in some text, none has crossed, and the
-merges inside the span are the first ones of p alone; the next one of p alone is of these two symbols, so this pair is
-the last merge of p. Hence the only pairs of p that ever are adjacent are: under the scores, its last merge s(p); and of
-the pairs that are merges of the list, its last merge m(p).
+merge crosses an edge of the span. If two adjacent symbols concatenate to p in some text, no merge has crossed an edge,
+and the merges inside the span are the first ones of p alone. The next merge of p alone joins these two symbols, so this
+pair is the last merge of p. Hence the only pairs that concatenate to p and are ever adjacent are: under the scores, its
+last merge s(p); and among the merges of the list, its last merge m(p).
 
 Give each piece the score -rank(m(p)), and one that the list does not form a lower one. The ids of all texts are equal
 if
@@ -21,7 +21,7 @@ if
 
 By induction over the merges of a text: in equal states, each adjacent pair that the scores would merge is an s(p), thus
 by (1) a merge of the list; each adjacent merge of the list concatenates to a piece, so the scores would merge it, too.
-Of the same pairs both choose the same one, because the scores descend with the ranks.
+So both have the same candidates, and both choose the same one, because the scores descend with the ranks.
 
 The core computes all s(p) and m(p) (`merge_trees`), and `_check_merges` compares them. Scores are the places of the
 pieces in the order of these ranks, which are exact in 32 bits. Lists that have every split of a piece into two others,
@@ -54,13 +54,13 @@ __all__ = ["FORMAT", "converted", "is_sentencepiece", "unsupported"]
 
 FORMAT = "sentencepiece"
 SPACE = "▁"
-NO_PART = (1 << 32) - 1  # of `merge_trees`: an entry that no merge forms
+NO_PART = (1 << 32) - 1  # in `merge_trees`: an entry that no merge forms
 _BYTES = {f"<0x{byte:02X}>".encode() for byte in range(256)}
 _LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern, in both spellings
 # characters of White_Space other than the space, at which Hugging Face's components split
 _WHITE_SPACE = "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE_SPACE += "\u202f\u205f\u3000"
-_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # by which SentencePiece finds the pieces
+_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # SentencePiece finds the pieces by these names
 
 
 def unsupported(feature: str, what: str) -> UnsupportedFeatureError:
@@ -84,7 +84,7 @@ def converted(tok: Tokenizer, losses: dict[str, str]) -> Tokenizer:
         losses: gets the differences that a caller may accept: name -> description.
 
     Raises:
-        UnsupportedFeatureError: SentencePiece has no such model, or would merge otherwise.
+        UnsupportedFeatureError: SentencePiece has no such model, or would merge differently.
     """
     definition = tok.definition
     model = definition.model
@@ -139,7 +139,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
                 raise unsupported(stage, f"the {stage.replace('pret', 'pre-t')} {part['type']}, with these options")
     before, after = [*map(_name, normalizer)], [*map(_name, pretokenizer)]
     splits = ["lines"] if "lines" in after else []
-    # where spaces are escaped before, a split at spaces has no effect
+    # if spaces were escaped before, a split at spaces has no effect
     after = [name for name in after if name != "lines" and not (name == "split" and "escape" in before)]
     scheme = _scheme(pretokenizer[-1]) if after[-1:] == ["metaspace"] else None
     prefix, extra = scheme != "never", False
@@ -173,7 +173,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
 
 
 def _name(part: Component) -> str:
-    """Returns the name of a component that SentencePiece's normalizer has, too; empty for another."""
+    """Returns the name of a component that SentencePiece's normalizer has, too; empty for others."""
     pattern = part.get("pattern") or {}
     match part["type"]:
         case "Prepend" if part["prepend"] in (SPACE, " "):
@@ -197,7 +197,7 @@ def _name(part: Component) -> str:
 
 
 def _scheme(metaspace: Component) -> str:
-    """Returns the ``prepend_scheme``; files before it say ``add_prefix_space``."""
+    """Returns the ``prepend_scheme``; older files have ``add_prefix_space`` instead."""
     return str(metaspace.get("prepend_scheme") or ("always" if metaspace.get("add_prefix_space", True) else "never"))
 
 
@@ -339,7 +339,7 @@ def _check_bpe(model: Bpe) -> None:
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
-    """Tests the conditions of the module's docstring: the scores merge as the list of merges does."""
+    """Tests the conditions of the module's docstring for the scores to merge as the list of merges does."""
     ids, kinds, contents, _ = result._core.vocabulary().columns()
     pieces = {id: content.decode() for id, kind, content in zip(ids, kinds, contents, strict=True) if kind == TOKEN}
     chars = {piece for piece in pieces.values() if len(piece) == 1}

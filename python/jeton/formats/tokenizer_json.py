@@ -248,7 +248,7 @@ def _free_mark(tok: Tokenizer) -> str:
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
     used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
-    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use U+E000 and its neighbors as icons
+    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use the first ones as icons
         if chr(code).encode() not in used:
             return chr(code)
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
@@ -314,7 +314,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
-    """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
+    """As `read`; also returns the stages as the file spells them, and the number of entries of its model."""
 
     def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
@@ -330,7 +330,7 @@ def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, dro
 
     Args:
         top: the file, without the vocabulary and the merges of its model.
-        spelled: these.
+        spelled: the vocabulary and the merges.
         source: name of the file in errors.
         drops_unknown: BPE without an unknown token leaves out unknown characters, as HF does.
     """
@@ -355,7 +355,7 @@ def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
 
 
 def _reported(read: Callable[[], _T], source: str) -> _T:
-    """Calls a function, and adds the name of the file and the place in it to errors."""
+    """Calls a function; adds the name of the file and the place in it to its errors."""
     try:
         return read()
     except UnsupportedFeatureError as error:
@@ -420,7 +420,7 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
     names = {id: token.content for id, token in added}
 
     def token(id: int) -> str:
-        return names[id] if id in names else tok.id_to_token(id)  # the latter imports `spelling`
+        return names[id] if id in names else tok.id_to_token(id)  # `spelling` is imported by the latter
 
     if own and not own.get("losses") and not _same_pipeline(tok, mark, top, token):
         raise FormatError("model.jeton contradicts the pipeline of the file", place="$.model.jeton")
@@ -430,7 +430,7 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
 def check_unreachable(tok: Tokenizer) -> None:
     """Rejects components after ByteLevel that produce characters outside the byte alphabet, which HF leaves out.
 
-    Those that may do so in rare texts are rejected if an entry is outside, too.
+    Components that do so only in rare texts are rejected if an entry is also outside.
     """
     if not tok.definition.is_byte_level:
         return
@@ -571,7 +571,7 @@ def _string(model: JSON, name: str) -> str | None:
 def _added_tokens(
     top: JSON, spelled: _core.SpelledVocabulary, own: JSON
 ) -> tuple[list[tuple[int, AddedToken]], set[int]]:
-    """Reads ``added_tokens``: pairs of id and token, and the ids of those that the model has as entries, too."""
+    """Reads ``added_tokens``: pairs of id and token, and the ids of those that are also entries of the model."""
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")

@@ -1,10 +1,10 @@
 """Tokenizers at URLs of fsspec: ``https://…/tokenizer.json``, ``s3://bucket/folder``.
 
-Their files are copied into a temporary folder, which is then read as a local one. No hash is known: it is the server
-that is trusted to have the right tokenizer, and the formats validate what they read. No code is copied.
+Their files are copied into a temporary folder, which is then read as a local one. No hash is known: the server is
+trusted to have the right tokenizer, and the formats validate its data. No code is copied.
 
-A web address is that of a file, because HTTP has no folders; with ``vocab.json`` or ``merges.txt``, its partner is
-fetched, too.
+A web address names a file, because HTTP has no folders; for ``vocab.json`` or ``merges.txt``, the partner is fetched,
+too.
 """
 
 from __future__ import annotations

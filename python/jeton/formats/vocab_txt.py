@@ -47,14 +47,14 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        config: content of `tokenizer_config.json`; empty or None: there is none.
-        is_folder: whether the file is read as that of a folder, where transformers' default decides on lowercasing.
+        config: content of `tokenizer_config.json`; empty or None without one.
+        is_folder: whether the file is read as part of a folder; transformers' default then decides on lowercasing.
 
     Raises:
         FormatError: a repeated entry, a blank line, or no unknown token; the error has the line.
         UnsupportedFeatureError: an option of `config` is not supported.
     """
-    lowercases = bool(config) or is_folder  # by default in transformers 4 and 5, whatever the entries are
+    lowercases = bool(config) or is_folder  # the default in transformers 4 and 5, independent of the entries
     config = config or {}
     with error_context(source, FORMAT):
         vocabulary, has_upper_case = _core.Vocabulary.from_vocab_txt(data)

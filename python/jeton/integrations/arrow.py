@@ -58,7 +58,7 @@ def encode_arrow(
         tok: the tokenizer.
         column: name of the column, of type string or binary; each value is UTF-8. A null stays null.
         output: name of the column of ids, ``list<int32>``.
-        keep: other columns that the result has, too, before the ids.
+        keep: other columns of the result, placed before the ids.
         append_eos: add the id of the role `eos`, or of the special token that is named, after each text.
         prepend_bos: likewise before each text, for `bos`.
         large_list: make ``large_list<int32>``, with 64-bit offsets.
@@ -159,7 +159,7 @@ class ArrowEncoder:
         return self._pa.schema([*fields, self._pa.field(self._output, make(self._pa.int32()))])
 
     def _check(self, data: pa.RecordBatch | pa.Table) -> None:
-        """Checks the columns: that they exist, their types, and that what is kept may be read."""
+        """Checks that the columns exist, their types, and that the data of those to keep is valid."""
         schema = data.schema
         for name in (self._column, *self._keep):
             if schema.names.count(name) != 1:

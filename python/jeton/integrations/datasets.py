@@ -1,7 +1,7 @@
 """`map_dataset`: ids of a Hugging Face dataset, encoded in Arrow batches and cached by `datasets`.
 
 The fingerprint of the result is a function of the dataset's, the tokenizer's and the options, so the same call is
-answered from the cache, in another process, too. `datasets` itself would hash the pickled function.
+answered from the cache, even in another process. `datasets` itself would hash the pickled function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["map_dataset"]
 
 BATCH_ROWS = 1000
 LOSS_MASK = "loss_mask"
-VERSION = 1  # of the fingerprint: changes with the meaning of an option
+VERSION = 1  # version of the fingerprint: changes with the meaning of an option
 
 
 def map_dataset(
@@ -52,7 +52,7 @@ def map_dataset(
         chat: the column has conversations, lists of messages; they are encoded by the tokenizer's chat template, and
             the result has a column ``loss_mask``, too: whether the model generates each id. `append_eos`, `prepend_bos`
             and `keep` are not supported with it.
-        mask: options of the loss mask, as of `Chat.reply_mask`.
+        mask: options of the loss mask, as for `Chat.reply_mask`.
         max_length: the most ids of a conversation; None: any.
         too_long: conversations with more: ``"truncate"`` ends them with the last reply that fits, ``"drop"`` leaves
             them out, ``"split"`` makes several of them, each with the system messages.
@@ -63,8 +63,7 @@ def map_dataset(
 
     Raises:
         ConfigError: another type, or an invalid option.
-        ChatTemplateError: a conversation that the template refuses, or for which it does not show what the model
-            generates.
+        ChatTemplateError: a conversation that the template refuses, or whose generated text it does not show.
         FormatError, InvalidTextError: as `encode_arrow`.
         MissingDependencyError: `datasets` is not installed.
 

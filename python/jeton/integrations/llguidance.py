@@ -19,7 +19,7 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-HEAD = b"\x02"  # before a text that is not the first: no vocabulary has it in a longer entry
+HEAD = b"\x02"  # put before a continuing text: no vocabulary has it in a longer entry
 
 
 def ll_tokenizer(
@@ -68,10 +68,10 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
 
 
 class _Wrapped:
-    """What `TokenizerWrapper` reads.
+    """The interface that `TokenizerWrapper` reads.
 
     As llguidance does with files of Hugging Face, it takes added tokens in angle brackets as special: `</s>` and
-    `<tool_call>` are no text in a grammar, also where the file says that they are.
+    `<tool_call>` are not text in a grammar, even if the file says so.
     """
 
     def __init__(self, tok: Tokenizer, eos: int, found: VocabBytes) -> None:
@@ -89,7 +89,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """The ids of a text that continues another: without the space that SentencePiece puts before a text."""
+        """The ids of a text that continues another, without the space that SentencePiece puts before a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

@@ -18,14 +18,14 @@ __all__ = ["vocabulary"]
 
 
 def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
-    """Returns an `outlines_core.Vocabulary`: ids by bytes, without special tokens, which no text has.
+    """Returns an `outlines_core.Vocabulary`: ids by bytes, without special tokens, which no text produces.
 
     Args:
         tok: the tokenizer.
         eos: id of the end; None: that of the role ``eos``.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role, or no id of the vocabulary.
+        ConfigError: no `eos`, and the tokenizer has no such role; or `eos` is not in the vocabulary.
         MissingDependencyError: outlines-core is not installed.
 
     Examples:

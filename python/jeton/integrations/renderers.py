@@ -27,24 +27,24 @@ __all__ = ["JetonRenderer"]
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]] | None
-_NEUTRAL = [{"role": "user", "content": "Hello"}]  # the prompt of a reply whose prompt is not known
+_NEUTRAL = [{"role": "user", "content": "Hello"}]  # stands in for an unknown prompt
 
 
 class JetonRenderer:
-    """A `Renderer` whose forms of messages are those of a chat template.
+    """A `Renderer` with the message formats of a chat template.
 
     Args:
         tok: the tokenizer.
         template: as for `Tokenizer.chat`.
         variables: as for `Tokenizer.chat`; the same in all calls.
         keep_sampled: as for `Tokenizer.conversation`.
-        capacity: number of prompts of which the conversation is stored.
+        capacity: number of prompts whose conversation is stored.
 
     Raises:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # not known of any template without a conversation
+    is_prefix_stable = False  # unknown without a conversation
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class JetonRenderer:
     ) -> Any:
         """Appends messages to a prompt and its reply, both unchanged; returns `RenderedTokens`.
 
-        Returns None if the template rewrites what is before the messages, or if the prompt is not one of `render` or
+        Returns None if the template rewrites text before the messages, or if the prompt is not one of `render` or
         `bridge_to_next_turn`. The caller then renders all messages.
         """
         known = self._prompts.get(previous_prompt_ids)

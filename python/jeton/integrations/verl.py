@@ -42,7 +42,7 @@ def continuous_token_builder(
         variables: as for `Tokenizer.chat`; verl's ``chat_template_kwargs``.
         keep_sampled: as for `Tokenizer.conversation`.
         allowed_append_roles: roles of messages that may be appended; None: all of verl's.
-        capacity: number of lists of ids of which the conversation is stored.
+        capacity: number of lists of ids whose conversation is stored.
 
     Raises:
         MissingDependencyError: verl is not installed.
@@ -50,7 +50,7 @@ def continuous_token_builder(
     base = import_optional("verl.utils.tokenizer.continuous_token", "continuous_token_builder")
 
     class TemplateTokenBuilder(base.ContinuousTokenBuilder):  # type: ignore[misc,name-defined]
-        """Builds prompts by `Conversation`: the template's text before new messages is proved to be unchanged."""
+        """Builds prompts by `Conversation`, which proves that text before new messages stays unchanged."""
 
         def __init__(self) -> None:
             super().__init__(tok, chat_template_kwargs=dict(variables or {}), allowed_append_roles=allowed_append_roles)

@@ -1,4 +1,4 @@
-"""`tokenizer_info`: the vocabulary as xgrammar reads it.
+"""`tokenizer_info`: the vocabulary in xgrammar's form.
 
     compiler = xgrammar.GrammarCompiler(tokenizer_info(tok, size=model.config.vocab_size))
 

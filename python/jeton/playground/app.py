@@ -33,7 +33,7 @@ __all__ = ["make_app"]
 
 _LOG = logging.getLogger("jeton")
 
-# Fixed here instead of by `mimetypes`, which reads the machine's table: browsers reject modules of a wrong type.
+# Fixed, because `mimetypes` reads the machine's table, and browsers reject modules of a wrong type.
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -101,7 +101,7 @@ class _Endpoints:
 
 
 def _respond(work: Callable[[], Any], language: str) -> Response:
-    """Answers in a language; the thread has that of the shell, where `jeton play` runs."""
+    """Answers in the request's language; the thread has that of the shell in which `jeton play` runs."""
     with use_language(language):
         try:
             return _json(work())

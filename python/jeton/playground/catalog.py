@@ -117,13 +117,13 @@ class Catalog:
     def __init__(self, names: Iterable[str] = (), folder: Path | None = None, *, cached: bool = True) -> None:
         self._entries: dict[str, _Entry] = {}
         self._lock = ForkLock()
-        listed: set[str | Path] = set()  # names and files, each of which is listed once
+        listed: set[str | Path] = set()  # names and files that are listed already
         for name in names:
             source = Path(name).resolve() if Path(name).exists() else name
             if source in listed:
                 continue
             listed.add(source)
-            tok = load(name)  # at once, so that a wrong name is an error of the command line
+            tok = load(name)  # resolved now, so that a wrong name is an error of the command line
             key = discovery.short_name(source) if isinstance(source, Path) else source
             self._put(key, partial(_itself, tok), source=str(source)).get()
         found: dict[str, Path] = {}
@@ -169,8 +169,8 @@ class Catalog:
     def downloads(self) -> list[dict[str, Any]]:
         """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not here.
 
-        Names that share a file with an earlier one, or whose size is not known, are left out. Repositories of the hub
-        have no size here.
+        Names that share a file with an earlier one, or whose size is not known, are left out. For repositories of the
+        hub the size is unknown.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()
@@ -268,7 +268,7 @@ def _downloads() -> list[dict[str, Any]]:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Sort key: well-known names first."""
+    """Sort key that puts well-known names first."""
     return FIRST.index(name) if name in FIRST else len(FIRST), name.lower()
 
 

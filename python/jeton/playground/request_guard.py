@@ -1,9 +1,9 @@
 """Request validation: ASGI middleware that accepts only requests of the playground's own page.
 
 Any web page can send requests to a local port, and DNS rebinding makes them same-origin. The middleware therefore
-checks that ``Host`` is the server's address, that ``Origin``, if present, is too, and that ``Sec-Fetch-Site``, if
-present, is ``same-origin`` or ``none`` for API endpoints; a cross-site link may still open the page. Bodies are limited
-in size and in time. Every response, errors included, has a Content-Security-Policy and related headers.
+checks that ``Host`` and, if present, ``Origin`` are the server's address, and for API endpoints that
+``Sec-Fetch-Site``, if present, is ``same-origin`` or ``none``. A cross-site link may still open the page. Bodies are
+limited in size and in time. Every response, errors included, has a Content-Security-Policy and related headers.
 
 Left out: encryption and authentication, since the server listens on the loopback interface only; and a timeout for
 request headers, which uvicorn does not have and an app cannot add. A local program can therefore keep connections open;
@@ -57,7 +57,7 @@ class RequestGuard:
     def __init__(self, app: App, port: int, max_body_bytes: int = MAX_BODY_BYTES) -> None:
         self._app = app
         self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
-        if port == 80:  # browsers omit the default port
+        if port == 80:  # browsers omit the default port in `Host`
             self._hosts |= {b"127.0.0.1", b"localhost"}
         self._origins = {b"http://" + host for host in self._hosts}
         self._max_body_bytes = max_body_bytes

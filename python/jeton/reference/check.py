@@ -3,9 +3,9 @@
 Without a file it prints the exercise, without a lesson the list of exercises. The exit status is 0 if the functions
 that the file defines pass all cases, 1 if one does not or there is none, and 2 if the command is wrong.
 
-The file runs in a process of its own, which writes what happens into a file, a line for each case. This process reads
-it, and ends the other one if a case takes too long. So an endless loop, an exception and the end of the interpreter
-all give a message.
+The file runs in a separate process, which writes the result of each case as a line of a report file. This process reads
+the report, and ends the other one if a case takes too long. So an endless loop, an exception and an exit of the
+interpreter all give a message.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def say(message: str, **values: Any) -> str:
 
 
 class Command(NamedTuple):
-    """What a command line asks for."""
+    """The parsed command line."""
 
     step: str | None = None
     file: Path | None = None
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answer(given: list[str]) -> int:
-    """Do what the command asks for."""
+    """Execute the command."""
     if given[:1] == [CHILD]:
         run_cases(*given[1:])
         return 0
@@ -203,7 +203,7 @@ def parse_seconds(text: str) -> float:
 
 
 def wrong(message: str, **values: Any) -> NoReturn:
-    """Prints what is wrong with the arguments, and ends with status 2."""
+    """Print an error of the arguments, and exit with status 2."""
     print(say(message, **values), file=sys.stderr)
     raise SystemExit(2)
 
@@ -258,7 +258,7 @@ def statement(step: str, reader: str | None = None) -> str:
 
 
 def check(step: str, file: Path, seconds: float | None = None) -> int:
-    """Run the cases on the functions of a file, print what happened, and return the exit status."""
+    """Run the cases on the functions of a file, print the results, and return the exit status."""
     asked = {task.name: task for task in tasks(step)}
     with tempfile.TemporaryDirectory() as folder:
         names, problem = run(step, file, Path(folder) / "names", "", seconds or 10.0)
@@ -284,7 +284,7 @@ def check(step: str, file: Path, seconds: float | None = None) -> int:
 
 
 def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) -> bool:
-    """Print what the cases of a function gave, and tell if all of them passed."""
+    """Print the results of a function's cases, and return whether all of them passed."""
     total = events[0]["total"]
     failed = [event for event in events if "failed" in event]
     if not failed and not problem:
@@ -308,7 +308,7 @@ def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) ->
 def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Run the cases of a function in another process, or find the names of functions; give the events, and a problem.
 
-    The time counts for each case: the other process writes a line before it and a line after it.
+    The time limit applies to each case: the other process writes a line before it and a line after it.
     """
     path.touch()
     program = ["-m", f"{__package__}.check"] if __spec__ and "." in (__package__ or "") else [str(FOLDER / "check.py")]
@@ -341,8 +341,8 @@ def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[l
 
 
 def run_cases(step: str, file: str, path: str, name: str) -> None:
-    """Run the cases of one function, or list the functions if the name is empty, and write what happens into `path`."""
-    sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, also from a checkout that is not built
+    """Run the cases of one function, or list the functions if the name is empty; write the results into `path`."""
+    sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, even from a checkout that is not built
     if importlib.util.find_spec("jeton") is None:  # a copy of the folder of the lessons alone
         sys.modules["jeton"] = ModuleType("jeton")
         sys.modules[PACKAGE] = sys.modules[str(__package__)]
@@ -353,7 +353,7 @@ def run_cases(step: str, file: str, path: str, name: str) -> None:
 
         try:
             module = load(Path(file))
-        except BaseException as error:  # also SystemExit: the file must be importable
+        except BaseException as error:  # even SystemExit: the file must be importable
             write(**told(error, file))
             return
         if not name:
@@ -383,7 +383,7 @@ def load(file: Path) -> Any:
 
 
 def defines(module: Any, name: str) -> bool:
-    """Tell if a file defines a name; what it imports from a lesson is not its own."""
+    """Tell if a file defines a name; names imported from a lesson do not count."""
     home = getattr(getattr(module, name, None), "__module__", module.__name__)
     return hasattr(module, name) and (
         home == module.__name__ or not home.startswith((f"{PACKAGE}.", f"{__package__}."))
@@ -469,7 +469,7 @@ def shorten(text: str) -> str:
 
 
 def told(error: BaseException, file: str) -> dict[str, Any]:
-    """An exception, and the last line of the reader's file that had a part in it."""
+    """An exception, and the last line of the reader's file in its traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError) and error.filename == file:
         lines.append(error.lineno)

@@ -1,4 +1,4 @@
-"""How a lesson runs: as a file or as a module, and with Jeton beside it or without.
+"""Ways to run a lesson: as a file or as a module, with Jeton installed or without.
 
 All of these print the examples of a lesson, the first two also from a checkout that has not been built:
 
@@ -62,7 +62,7 @@ def with_jeton(compare: Callable[[], None]) -> None:
 
 
 def jeton_command(command: str) -> str:
-    """Run a command line of Jeton, print it with what it prints, and return the latter.
+    """Run a command line of Jeton, print it with its output, and return the output.
 
     Examples:
         >>> _ = jeton_command("jeton count --tokenizer gpt2 'hello world'")  # doctest: +SKIP

@@ -246,7 +246,7 @@ def in_torch(weight: Matrix, ids: Batch, rate: float) -> Step:
     class OurEmbedding(torch.nn.Module):  # type: ignore[misc]  # the base class is known when torch is imported
         def __init__(self, start: Any) -> None:
             super().__init__()
-            self.plain = start.clone()  # a tensor, and no parameter
+            self.plain = start.clone()  # a tensor, not a parameter
             self.weight = torch.nn.Parameter(start.clone())
 
         def forward(self, index: Any) -> Any:

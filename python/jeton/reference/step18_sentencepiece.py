@@ -63,7 +63,7 @@ merge may push a pair that covers the same characters. Exact, not sampled:
 0.07 ▁newe s t
 0.01 ▁n e west
 
-Left out: characters that are no piece, the normalizer that writes `▁`, and ids (step 19). The slow way, all pairs
+Left out: characters that are not pieces, the normalizer that writes `▁`, and ids (step 19). The slow way, all pairs
 again for each merge, gives the same pieces; so does Jeton, which looks up merges in a table of pairs of ids.
 
 **With Jeton.** `beside_jeton` writes the pieces to `training.model`, and gets the same pieces from Jeton. Its
@@ -209,7 +209,7 @@ def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], l
 
 
 def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -> list[str]:
-    """Encode a normalized text to pieces. A character that is no piece stays as it is.
+    """Encode a normalized text to pieces. A character that is not a piece stays as it is.
 
     Examples:
         >>> encode("▁the", TRAINING), encode("▁the", TRAINING, skip=lambda: True)

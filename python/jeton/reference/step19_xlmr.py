@@ -21,8 +21,9 @@ spaces from one: they are lost here, not in the model.
 >>> normalize("  Ｈｅllo　 ①  ")
 '▁Hello▁1'
 
-**Byte fallback.** A character that is no piece becomes `<unk>`, and its text is lost. Neighboring ones become a single
-`<unk>`. A model with byte fallback (Llama, Mistral) has 256 more pieces, `<0x00>` to `<0xFF>`, and writes the bytes of
+**Byte fallback.** A character that is not a piece becomes `<unk>`, and its text is lost. Neighboring ones become a
+single `<unk>`. A model with byte fallback (Llama, Mistral) has 256 more pieces, `<0x00>` to `<0xFF>`, and writes the
+bytes of
 the character instead. They are not merged: 小 always has three.
 
 >>> to_ids(["▁", "小", "冬"], SMALL)

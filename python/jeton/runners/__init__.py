@@ -7,10 +7,10 @@ ray_tasks   tasks of a Ray cluster
 ```
 
 The function takes an item and a check, and calls the check often. The check raises
-`CanceledError` when the caller has stopped or another item has failed. Results must be small. Invariant: when the
-iterator ends, for whatever reason, no call is running any more.
+`CanceledError` when the caller has stopped or another item has failed. Results must be small. Invariant: no call is
+running when the iterator has ended, for whatever reason.
 
-Left out: retries, but those of Ray. An item that failed is run again by the next run.
+Left out: retries, except for Ray's. The next run repeats an item that failed.
 """
 
 from __future__ import annotations

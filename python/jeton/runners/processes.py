@@ -28,7 +28,7 @@ __all__ = ["run_processes"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-GRACE_S = 1.0  # for a worker whose parent was killed
+GRACE_S = 1.0  # seconds before a worker whose parent was killed ends itself
 
 _canceled: Event | None = None  # in a worker: set when it has to stop
 
@@ -49,7 +49,7 @@ def run_processes(
     canceled, iterator = context.Event(), iter(items)
     pool = ProcessPoolExecutor(workers, context, _start, (canceled,))
     try:
-        # One item more than workers waits, so that none is idle and few are started in vain.
+        # One item more than workers is queued, so that no worker is idle and few items are started in vain.
         running: set[Future[Any]] = {pool.submit(_call, work, item) for item in islice(iterator, workers + 1)}
         while running:
             done, running = wait(running, IDLE_S, FIRST_COMPLETED)
@@ -75,11 +75,11 @@ def _start(canceled: Event) -> None:
 
 
 def _watch() -> None:
-    """Ends this worker when its parent has been killed: it would wait for items for ever."""
+    """Ends this worker when its parent has been killed; otherwise it would wait for items forever."""
     parent = parent_process()
     if parent is not None and _canceled is not None:
         wait_for([parent.sentinel])
-        _canceled.set()  # the item removes its temporary files
+        _canceled.set()  # lets the item remove its temporary files
         time.sleep(GRACE_S)
         os._exit(1)
 

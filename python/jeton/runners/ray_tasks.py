@@ -11,7 +11,7 @@ the driver is lost           Ray ends its tasks; the caller starts again
 ```
 
 A worker first compares its version of Jeton with the driver's. The task is pickled by value, so that a node without
-Jeton says so.
+Jeton can report that.
 
 Sources: Ray, "Task fault tolerance", "Scheduling: SPREAD", `ray.cancel`.
 """
@@ -37,11 +37,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_RETRIES = 3  # Ray's default
-GRACE_S = 1.0  # for canceled tasks to remove their temporary files; then their processes are killed
-CAPACITY_S = 1.0  # seconds between two looks at the size of the cluster
+GRACE_S = 1.0  # seconds for canceled tasks to remove their temporary files, before their processes are killed
+CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
 MIN_IN_FLIGHT = 16  # tasks that wait make an autoscaler add nodes
 OBJECT_STORE = 100 << 20  # bytes of the object store of a local start; results are smaller than a reference to it
-# OSErrors that say nothing about the data.
+# OSErrors that are not caused by the data.
 TRANSIENT = {
     errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
     errno.ETIMEDOUT,
@@ -49,7 +49,7 @@ TRANSIENT = {
 
 
 class TransientError(Exception):
-    """An OSError of a worker that another run may not have.
+    """An OSError of a worker that may not occur again.
 
     Attributes:
         error: the OSError.
@@ -73,8 +73,9 @@ def run_ray(
 
     Args:
         work, items, idle: as `run_threads`; `work` is pickled. Its check does nothing: Ray interrupts it.
-        workers: tasks in flight; None: twice the CPUs of the cluster, also when it grows.
-        prepare: called before each item, and must be fast when it is called again. Its `JetonError` names the node.
+        workers: tasks in flight; None: twice the CPUs of the cluster, even when it grows.
+        prepare: called before each item, so later calls must be fast. A `JetonError` that it raises gets the node's
+            name.
         address: of a cluster; None: that of ``RAY_ADDRESS``, else Ray is started on this machine while the iterator
             runs. If `ray.init` has been called, that cluster is used.
 
@@ -102,7 +103,7 @@ def run_ray(
                 if not done:
                     idle()
                     continue
-                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # and what else is complete
+                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # all complete ones
                 running.difference_update(done)
                 for ref in done:
                     yield _result(ray, ref)

@@ -45,7 +45,7 @@ def run_threads(
         [0, 1, 4, 9, 16]
     """
     canceled, lock, iterator = Event(), Lock(), iter(items)
-    results: Queue[tuple[str, Any]] = Queue(2 * workers)  # threads wait for a caller that is slower
+    results: Queue[tuple[str, Any]] = Queue(2 * workers)  # threads wait for a slower caller
 
     def check() -> None:
         if canceled.is_set():

@@ -6,10 +6,10 @@ execution   one task: encoding turns documents into ids, layouts/ has a class a 
 conversations  documents that are chats, with a loss mask
 collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
 folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
-sealed      files of JSON with a digest of their own bytes; checks: types and ranges of what they hold
+sealed      files of JSON with a digest of their own bytes; checks: types and ranges of their entries
 running     the tasks that are not complete, by a runner (`jeton.runners`); pace: their rate, for `status`
 skipping    records that were skipped: files of rejects, and limits
-validity    completions that are not those of the plan any more, and changes of plans
+validity    completions that no longer match the plan, and changes of plans
 merging     completion files → manifest and report; joins shards
 verification  reads everything again; relocation: inputs that have been moved, or are missing
 dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)
@@ -17,7 +17,7 @@ loader      shuffled batches of rows for training, by `order`; `blend`: of sever
 metadata    fields of the records of documents, beside the shards
 hashing     parts of the documents by a hash of their bytes
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
-making      all of it, once more with further inputs, or after damage; splitting: in parts by a hash of the documents;
+making      all steps in one call, also to add inputs or to repair; splitting: in parts by a hash of the documents;
             mixing: a folder for each source of a mix_file, and amounts (mix, mix_exports); scripts: jobs of arrays
 ```
 

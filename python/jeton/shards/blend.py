@@ -43,12 +43,12 @@ def blend(
         sources: folder, or dataset of `open` -> its share of an epoch; or pairs of these:
 
             - a number, or ``{"weight": number}``: its part of the tokens, relative to the weights of the others;
-            - ``{"epochs": number}``: so many passes over it, also less than one;
-            - ``{"tokens": number}``: so many tokens of it, which may be more than it has.
+            - ``{"epochs": number}``: this many passes over it, which may be less than one;
+            - ``{"tokens": number}``: this many tokens of it, which may be more than it has.
         tokens: size of an epoch of weights. None: the largest one in which no row is read twice.
 
     Raises:
-        ConfigError: a share is wrong, weights are beside other shares, or the folders have other tokenizers or rows.
+        ConfigError: an invalid share, weights mixed with other shares, or folders with different tokenizers or rows.
         ShardError, FormatError, UnsupportedFeatureError: as `open`.
 
     Examples:
@@ -87,7 +87,7 @@ def _share(source: Any, given: Any) -> Share:
     """The share of a folder.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is invalid.
     """
     kind, amount = "weight", given
     if isinstance(given, Mapping):

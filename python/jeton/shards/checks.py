@@ -1,7 +1,7 @@
-"""Checks of what was read from completions, manifests and reports: types, ranges, and names of files.
+"""Checks of completions, manifests and reports that were read: types, ranges, and names of files.
 
-A check is a function of a value. `check_fields` raises for the first entry of an object whose check fails, so that no
-other module meets a value of another type, a negative number, or a name that leads out of the folder.
+A check is a function of a value. `check_fields` raises for the first entry of an object whose check fails, so that
+other modules never get a value of another type, a negative number, or a name outside of the folder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Check: TypeAlias = Callable[[Any], bool]
 
 MAX_COUNT = (1 << 63) - 1
 MAX_SHOWN = 60  # characters of a value in a message
-SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # of all layouts
+SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # suffixes of all layouts
 
 
 def is_count(value: Any) -> bool:
@@ -48,7 +48,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_id(value: Any) -> bool:
-    """True for an id, or -1, the highest id of no ids."""
+    """True for an id, or -1, which is the highest id if there are no ids."""
     return type(value) is int and -1 <= value < 1 << 32
 
 

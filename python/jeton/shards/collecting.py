@@ -1,4 +1,4 @@
-"""Documents of a shard that are written in another order, or in rows: collected first, then gathered.
+"""Collects documents of a shard that are written in another order or in rows, then gathers their ids.
 
 ``HeldDocuments`` receives documents as a `ShardWriter` does and keeps their ids in a temporary file, so that memory
 does not depend on the shard. `Collected` names them by their start and length, in the order in which they are written;

@@ -1,8 +1,8 @@
 """Conversations → ids and loss mask, by the chat template of the plan.
 
-A document of the corpus is a list of messages, as JSON. What the model generates has the mask 1, all else 0:
-`Chat.reply_mask`, with the options of the plan. A conversation that the template refuses, or for which it does not show
-what the model generates, is a bad record.
+A document of the corpus is a list of messages, as JSON. Ids that the model generates have the mask 1, all others 0:
+`Chat.reply_mask`, with the options of the plan. A conversation that the template refuses, or whose generated text it
+does not show, is a bad record.
 
 Conversations that are longer than a row of ``"best_fit"``:
 
@@ -10,10 +10,10 @@ Conversations that are longer than a row of ``"best_fit"``:
   default. One whose first reply does not fit is dropped.
 - ``"drop"``: they are left out.
 - ``"split"``: before messages of the user, into conversations that fit, each with the system messages. More replies are
-  trained, those of later parts without the earlier ones.
+  trained, but those of later parts lack the earlier context.
 - ``"cut"``: they are packed in pieces of ids, later ones without their context.
 
-Shorter conversations are rendered anew, because a template may write the last turn in another way than earlier ones.
+Shortened conversations are rendered again, because a template may write the last turn differently from earlier ones.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: an unknown option or value.
     """
-    from ..chat import has_generation  # here, because plans without conversations do not need it
+    from ..chat import has_generation  # imported here because only plans with conversations need it
 
     if not isinstance(mask, Mapping):
         raise ConfigError(f"{keyword('mask')} is a mapping with {', '.join(MASK)}", option="mask")
@@ -124,7 +124,7 @@ def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ConversationFitter:
-    """Renders conversations, and makes those that fit into a length of those that are longer.
+    """Renders conversations, and shortens or splits those that are longer than a row.
 
     Attributes:
         long: counts of conversations that are longer: ``too_long``, ``truncated``, ``split``, ``dropped``; and
@@ -137,7 +137,7 @@ class ConversationFitter:
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
     def chats(self, messages: Any) -> list[Any]:
-        """The chats of a conversation: one, or as many as the policy for long ones makes of it."""
+        """The chats of a conversation: one, or for a long one the results of the policy."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)
@@ -256,7 +256,7 @@ class ConversationEncoder(Encoder):
         if self._policy != "skip":
             source = batch.source(index)
             raise FormatError(f"{source}: {error}", format="messages", place=source) from None
-        file, number = batch.place(index)  # as skipped lines are named: relative to the range
+        file, number = batch.place(index)  # relative to the range, as numbers of skipped lines are
         self._skip(REFUSED, file if number is None else f"{file}:{number}", error)
 
 

@@ -71,8 +71,8 @@ class ShardDataset(Sequence[Any]):
     """Documents, or rows, of folders of shards; `open` makes one.
 
     An item is an array of ids. If the shards have a loss mask, or rows, it is a dict: ``input_ids``; ``position_ids``
-    (int32) of a row, which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding and for what a
-    conversation does not train.
+    (int32) of a row, which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding and for ids of
+    a conversation that are not trained.
 
     Attributes:
         num_tokens: ids of all documents, with padding.
@@ -225,7 +225,7 @@ class ShardDataset(Sequence[Any]):
 
     def _take_documents(self, numbers: NDArray[np.int64]) -> TokenBatch:
         bounds = np.asarray(self._starts)
-        order = np.argsort(numbers, kind="stable")  # by shard, and by place in it
+        order = np.argsort(numbers, kind="stable")  # sorted by shard, and by place in it
         ordered = numbers[order]
         splits = np.searchsorted(ordered, bounds)
         lengths = np.empty(len(numbers), np.int64)
@@ -304,7 +304,7 @@ class ShardDataset(Sequence[Any]):
         """
         integer(length, "length", 1)
         held: list[NDArray[Any]] = []
-        missing = length  # of the array that `held` begins
+        missing = length  # ids still missing in the array that `held` begins
         for number in range(self.num_shards):
             tokens = self.shard(number).tokens
             start = 0

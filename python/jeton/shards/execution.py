@@ -1,8 +1,8 @@
 """One task: reads its pieces, encodes them, writes one shard and its completion file.
 
-A task is a function of the plan and its number. It may run any number of times, anywhere, in any order, also twice at
-once: each run writes the same bytes under temporary names, and the last rename wins. Parquet and ``.csv.gz`` are the
-same bytes only for the same versions of pyarrow and zlib: where machines have others, a task that runs twice at once
+A task is a function of the plan and its number. It may run any number of times, anywhere, in any order, even twice at
+once: each run writes the same bytes under temporary names, and the last rename wins. The bytes of Parquet and
+``.csv.gz`` depend on the versions of pyarrow and zlib. If these differ between machines, a task that runs twice at once
 may leave the shard of one run and the completion of the other, which `verify` reports.
 
 Memory: a batch of about 1 MB of text and its ids, or one document, of up to 256 MiB.
@@ -37,7 +37,7 @@ Facts: TypeAlias = dict[str, Any]
 
 
 def run_task_in(folder: str, digest: str, stage: int, keeps_going: bool, number: int, check: Check) -> Facts:
-    """Runs one task of a stage, for another process; returns what the caller needs: see `attempt`."""
+    """Runs one task of a stage, for another process; returns the result of `attempt`."""
     place, plan, tok = load_folder(folder, digest)
     return attempt(place, plan, tok, stage, keeps_going, plan.stages[stage].tasks[number], check)
 

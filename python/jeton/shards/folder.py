@@ -10,22 +10,23 @@
     index.json       for readers of formats that have it, written by `merge`
 
 Each file is published whole (`storage`). Names are made durable before a file that relies on them is published, so that
-a completed task has its shard after a crash of the machine, too. A process that ends between two steps leaves:
+a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
     a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
     plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
-    a plan that has grown, before or after it is new    tasks that it changes have no completion, and run again
+    a plan that has grown, before or after its rename   tasks that it changes have no completion, and run again
 
-A completion has the identity of its task (`Plan.identity`), so a plan may change while tasks stay complete. Folders of
-earlier versions of Jeton have the digest of their plan there; they are valid while the plan is the same.
+A completion has the identity of its task (`Plan.identity`), so a plan may change while tasks stay complete. In folders
+of earlier versions of Jeton, completions have the digest of the plan instead; they are valid while the plan is
+unchanged.
 
 Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
 in their times alone.
 
 Plan, completions, manifest and report end in a digest of their own bytes (`sealed`), and their entries are checked when
-they are read (`checks`), as a folder may be damaged, edited, or of another user.
+they are read (`checks`), because a folder may be damaged, edited, or another user's.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
 AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
 READ_AHEAD = 256  # completions that are read at once
-MIX, TRAIN = "mix.json", "train"  # of a folder with folders of shards: `mix`, `splitting`
+MIX, TRAIN = "mix.json", "train"  # files of a folder that has folders of shards: `mix`, `splitting`
 MANIFEST_VERSION = 2
 # Entries of a manifest; `OPTIONAL`: those that not every plan has.
 MANIFEST_FACTS: dict[str, Check] = {
@@ -86,7 +87,7 @@ MANIFEST_FACTS: dict[str, Check] = {
     "shards": lambda value: isinstance(value, list) and all(isinstance(shard, dict) for shard in value),
 }
 OPTIONAL: dict[str, Check] = {
-    "jeton": is_text,  # this and the next two: older ones have none
+    "jeton": is_text,  # older manifests lack this and the next two
     "date": is_text,
     "input_root": is_text,
     "shuffle": is_count,
@@ -98,7 +99,7 @@ OPTIONAL: dict[str, Check] = {
     "hash_range": is_hash_range,
     "tokenizer_files": files_of("tokenizer"),
     "index_files": files_of("index"),
-    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the latter: of before
+    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the latter in older ones
     "rejects": files_of(REJECTS),
     "generations": list_of(is_count),
 }
@@ -152,7 +153,7 @@ class ShardFolder:
         return self.storage.size(name) is not None
 
     def check_free_of(self, *names: str) -> None:
-        """Checks that a folder does not have files of another kind of call, whose shards would be beside its own.
+        """Checks that a folder does not have files of another kind of call, whose shards would mix with its own.
 
         Raises:
             ConfigError: it has one.
@@ -174,7 +175,7 @@ class ShardFolder:
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:
-        """Words for the folders of shards that a folder of a mix, or in parts, has; None for others."""
+        """Describes the folders of shards in a folder of a mix or of parts; None for others."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; else pass the folder of a source"
@@ -271,7 +272,7 @@ class ShardFolder:
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
         """Yields tasks with their completions, or None for one that is damaged or of another plan.
 
-        Those that another process removes meanwhile are left out.
+        Completions that another process removes during the call are left out.
         """
         numbers = list(tasks)
         for start in range(0, len(numbers), READ_AHEAD):
@@ -385,8 +386,8 @@ def _done(task: int, folder: str) -> str:
 
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
-    """True if a completion is that of a task: of the same identity, and of its error policy if that had an effect."""
-    if "identity" not in facts:  # of an earlier version
+    """True if a completion belongs to a task: it has its identity, and its error policy if that had an effect."""
+    if "identity" not in facts:  # completion of an earlier version
         return bool(facts.get("plan") == plan.digest)
     is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))
     return is_policy and bool(facts["identity"] == plan.identity(task, folder))

@@ -17,7 +17,7 @@ from ..util.arguments import is_finite, wrong
 __all__ = ["HASH_BITS", "Share", "bounds_of", "documents_in", "hash_of"]
 
 HASH_BITS = 64
-Share: TypeAlias = float | Fraction  # of all hashes
+Share: TypeAlias = float | Fraction  # share of all hashes
 
 
 def hash_of(document: bytes) -> int:

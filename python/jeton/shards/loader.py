@@ -3,7 +3,7 @@
 The global order of an epoch is a permutation of the rows that is computed, not stored (`order`, `blend`). Batch i of it
 goes to rank i mod `world_size`. So a position is one number for all ranks: the batches that all of them have read.
 
-Threads make batches ahead, as copying releases the interpreter's lock and waiting for the disk does, too.
+Threads make batches ahead, because copying and waiting for the disk release the GIL.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .mix import is_mix, mix
 
 __all__ = ["ShardLoader", "loader"]
 
-IGNORED = -100  # of losses of PyTorch and transformers
-MAX_IDS = (1 << 31) - 1  # of a batch, because of the type of `cu_seqlens`
-ORDERED_ROWS = 4096  # whose places are computed at a time
+IGNORED = -100  # label that the losses of PyTorch and transformers ignore
+MAX_IDS = (1 << 31) - 1  # ids of a batch, limited by the type of `cu_seqlens`
+ORDERED_ROWS = 4096  # rows whose places are computed at a time
 AHEAD = 2  # batches that each worker makes ahead
 
 
@@ -57,7 +57,7 @@ def loader(
 
     - ``input_ids``: batch, rows.
     - ``position_ids``: begin at 0 with each document, and each row.
-    - ``loss_mask`` (uint8): 0 for padding, and for what a conversation does not train.
+    - ``loss_mask`` (uint8): 0 for padding, and for ids of a conversation that are not trained.
     - ``cu_seqlens`` (int32): ends of the documents in the flattened batch, after a 0, as FlashAttention's
       variable-length kernels take them. Padding is a document.
     - ``labels`` (int64): the ids; -100 where the loss mask is 0, and for the first id of each document, which nothing
@@ -66,23 +66,23 @@ def loader(
     Rows of shards that are not packed are all ids back to back, without the rest at the end that is less than a row.
 
     Args:
-        source: a folder, also one of `make_mix`; several folders that are read as one, a dataset of `open`, or a
+        source: a folder, including one of `make_mix`; several folders that are read as one; a dataset of `open`; or a
             `blend`.
         rows: ids of a row; None: those of packed shards, which have no other.
         batch: rows of a batch. The last one of an epoch may have less.
         rank, world_size: batch i of the global order goes to rank i mod `world_size`.
-        workers: threads that make batches ahead; 0: a batch is made when it is asked for. The batches are the same.
+        workers: threads that make batches ahead; 0: each batch is made on request. The batches are the same.
         seed: seed of the order; None: the order of the files.
         epoch: the epoch that comes first; each has an order of its own.
-        shift_labels: False: a label is the id at its own place, as transformers, TRL and axolotl take labels, and shift
-            them in the model. True: it is the next id, for training loops that do not shift.
-        drop_last: leaves out a batch with less rows, and batches at the end that not all ranks get, so that ranks have
+        shift_labels: False: a label is the id at its own place, as for transformers, TRL and axolotl, which shift
+            labels in the model. True: it is the next id, for training loops that do not shift.
+        drop_last: leaves out an incomplete last batch, and last batches that not all ranks get, so that all ranks have
             equally many.
         dtype: ``"int64"`` or ``"int32"``, of ``input_ids`` and ``position_ids``.
         tensors: ``"numpy"``, or ``"torch"``: batches have tensors, and the loader is an `IterableDataset` of PyTorch.
 
     Raises:
-        ConfigError: an invalid option, or less ids than a row.
+        ConfigError: an invalid option, or fewer ids than a row has.
         MissingDependencyError: PyTorch is not installed.
         ShardError, FormatError, UnsupportedFeatureError: as `open`.
 
@@ -108,7 +108,7 @@ class _Located(NamedTuple):
 
     Attributes:
         sources: folder of each row.
-        rows: row in it of each.
+        rows: number of each row in its folder.
     """
 
     sources: Int64
@@ -119,7 +119,8 @@ class ShardLoader:
     """Batches of rows; `loader` makes one, and describes options and batches.
 
     It has one position. Iterating takes the batches from there to the end of the epoch, and the next iteration is the
-    next epoch. ``state_dict`` has the position after the batch that was given last, whatever was made ahead.
+    next epoch. ``state_dict`` has the position after the last batch that was returned, regardless of batches made
+    ahead.
 
     Attributes:
         epoch: the current epoch.
@@ -270,7 +271,7 @@ class ShardLoader:
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
-        """What the order depends on, by the names of the options."""
+        """Values that determine the order, by the names of the options."""
         data = hashlib.sha256()
         for dataset in self._blend.datasets:
             data.update(dataset.content.encode())

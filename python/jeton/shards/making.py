@@ -1,4 +1,4 @@
-"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair` do so with the plan of a folder."""
+"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair`: likewise, for an existing plan."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def make(
 ) -> Report:
     """Makes shards of a corpus: `plan`, `run`, `merge` and `verify`.
 
-    After an interruption, a full disk or `kill -9`, the same call resumes: complete tasks are not repeated. So it does
-    after inputs have been added or repaired, shards have been lost or damaged, or with another error policy: it runs
-    the tasks that this changes.
+    After an interruption, a full disk or `kill -9`, the same call resumes: complete tasks are not repeated. If inputs
+    have been added or repaired, shards have been lost or damaged, or the error policy is another one, the call runs the
+    tasks that this affects.
 
     Args:
         corpus, output, tok, options: as `plan`.
@@ -57,7 +57,7 @@ def make(
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Raises:
-        ShardError: the shards differ from what was written, as with a defective disk; or as `run` and `merge`.
+        ShardError: the shards differ from the bytes written, as on a defective disk; or as `run` and `merge`.
         JetonError, OSError: as `plan`, `run` and `merge`.
 
     Examples:
@@ -91,11 +91,11 @@ def add(
 ) -> Report:
     """Adds inputs to a folder of shards, with the options and the tokenizer of its plan.
 
-    The shards are those of one call of `make` with the earlier inputs and then the new ones: tasks are kept but for the
-    last one, which the new inputs fill. The documents of a shuffle are a new `Generation`: they are shuffled among
-    themselves, in shards of their own, and the manifest has the number of shards of each in ``generations``. Inputs
-    that the folder has are not added again, and tasks of those that have changed run again. After an interruption, the
-    same call resumes.
+    The shards are those of one call of `make` with the earlier inputs and then the new ones: all tasks are kept except
+    the last one, which the new inputs fill. In a shuffle, the new documents are a new `Generation`: they are shuffled
+    among themselves, in shards of their own, and the manifest has the number of shards of each in ``generations``.
+    Inputs that the folder has are not added again, and tasks of those that have changed run again. After an
+    interruption, the same call resumes.
 
     Args:
         output: the folder.
@@ -127,7 +127,7 @@ def add(
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
     lister = Lister()
-    planned = {lister.key(file.path): file.path for file in stored.inputs}  # which may be named by other links now
+    planned = {lister.key(file.path): file.path for file in stored.inputs}  # links to them may have changed
     arguments = [
         (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])
         for name, files in list_arguments(reading)
@@ -156,7 +156,7 @@ def repair(
     verify: bool = True,
     progress: Progress = None,
 ) -> Report:
-    """Completes a folder of shards, with the options of its plan, whatever has been lost, damaged or changed.
+    """Completes a folder of shards, with the options of its plan, after any loss, damage or change.
 
     All files are hashed. Shards, completions and rejects that are missing or damaged are made again, and so are the
     tasks of inputs that have changed since they were planned. Only these tasks need their inputs.
@@ -197,7 +197,7 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs what is not complete, merges and verifies, with `inputs` as `verify`; shards that differ are made again."""
+    """Runs incomplete tasks, merges and verifies, with `inputs` as `verify`; makes shards that differ again."""
     for is_second in (False, True):
         # `merge` reports skipped records.
         run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)

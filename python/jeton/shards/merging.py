@@ -1,7 +1,7 @@
 """`merge`: checks that all tasks are complete, and writes the manifest and the report; joins shards on demand.
 
-The manifest has what readers need, and depends on the plan alone but for the version of Jeton and the date. Merging
-again without a change keeps these. The report also has times and warnings.
+The manifest has all that readers need. Except for the version of Jeton and the date, it depends on the plan alone.
+Merging again without a change keeps these. The report also has times and warnings.
 
 Memory: about 4 KB a task; 100,000 tasks take 0.4 GB.
 """
@@ -166,7 +166,7 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
     for name, file in facts["outputs"].items():
         size = sizes.get(name)
         if size != file["bytes"]:
-            size = folder.storage.size(name)  # the listing may leave out what another process replaces meanwhile
+            size = folder.storage.size(name)  # a listing may leave out a file that another process is replacing
         if size != file["bytes"]:
             late = " (a network file system may show it within a minute: then merge again)"
             was = f"is missing{late}" if size is None else f"has {size:,} bytes"
@@ -229,13 +229,13 @@ def manifest_of(
 
 
 def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest with the version of Jeton and the date, which are those of the stored one if nothing else differs.
+    """A manifest with the version of Jeton and the date, taken from the stored one if nothing else differs.
 
     SOURCE_DATE_EPOCH, in seconds, replaces the date, as reproducible builds define it.
     """
     from .. import __version__
 
-    with suppress(JetonError, OSError):  # there is none, or a damaged one
+    with suppress(JetonError, OSError):  # it is missing or damaged
         known = folder.load_manifest()
         if {name: value for name, value in known.items() if name not in MADE} == manifest and known.keys() >= MADE:
             return known
@@ -382,7 +382,7 @@ class Totals:
         """Adds the totals of a task that read documents."""
         for piece in self._plan.tasks[facts["task"]].pieces:
             if piece.start == 0:
-                self._lines.pop(self._plan.inputs[piece.input].path, None)  # else those of the same file, read before
+                self._lines.pop(self._plan.inputs[piece.input].path, None)  # of an earlier pass over the file
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
@@ -391,7 +391,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # sorted is stable: of documents with equally many ids the first is kept
+        # `sorted` is stable: among documents with equally many ids the first is kept
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])

@@ -32,7 +32,7 @@ from .plan import Plan
 __all__ = ["METADATA", "Metadata", "line_ends", "metadata", "metadata_of", "shard_writer"]
 
 METADATA = ".metadata.jsonl"
-MOST_OPEN = 16  # shards, each with 8 bytes of memory for a line
+MOST_OPEN = 16  # shards that stay open, each with 8 bytes of memory per line
 BLOCK = 1 << 24  # bytes that are searched for line ends at a time
 
 
@@ -76,7 +76,7 @@ class _MetadataWriter(ShardWriter):
         self._writer.add(ids, lengths, places, mask)
         lines = [line for place in places for line in metadata_of(place)]
         if self._row_length is not None:
-            rows = (np.cumsum(lengths) - 1) // self._row_length  # of each piece
+            rows = (np.cumsum(lengths) - 1) // self._row_length  # row of each piece
             bounds = np.searchsorted(rows, np.arange(len(ids) // self._row_length + 1)).tolist()
             # Padding has no metadata.
             lines = [b"[%b]" % b", ".join(filter(None, lines[a:b])) for a, b in pairwise(bounds)]
@@ -120,7 +120,7 @@ class Metadata(Sequence[Any]):
     def __init__(self, folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
         folders = [folder] if isinstance(folder, str | os.PathLike) else list(folder)
         self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # refuses a URL
-        self._files: list[Path] = []  # of each shard of all folders
+        self._files: list[Path] = []  # file of each shard, of all folders
         items: list[int] = []
         for one in self._folders:
             manifest = ShardFolder(one).load_manifest()
@@ -185,7 +185,7 @@ def metadata(folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
     """Opens the metadata of the documents, or rows, of folders of shards of any format, made with ``keep=``.
 
     Args:
-        folder: a folder, or several, as of `open`.
+        folder: a folder, or several, as for `open`.
 
     Raises:
         ConfigError: the shards were made without `keep`.

@@ -1,13 +1,13 @@
-"""`Mix`: how much of each source a mix takes, from the counts in the manifests of its folders.
+"""`Mix`: the amount of each source in a mix, from the counts in the manifests of its folders.
 
     OUT/web, OUT/code    an ordinary folder of shards for each source
     OUT/mix.json         the amounts: weights, epochs, ids or samples
 
 Shards have no weights, so a mix changes without encoding anything again. All numbers are computed as fractions:
 
-- epochs, ids and samples of a source are what they say;
+- epochs, ids and samples of a source are taken as given;
 - sources with weights share the ids that are left of ``tokens``, in proportion to the weights; without ``tokens``, they
-  share as many as there are without repeating one of them more often than its ``max_epochs``.
+  share as many ids as their ``max_epochs`` permit.
 
 Ids are those of the documents or, of packed shards, of the rows, with padding.
 """
@@ -39,7 +39,7 @@ class MixedSource:
 
     Attributes:
         folder: its folder of shards.
-        documents, items, tokens: what it has: documents; items of the dataset, which are documents or rows; and ids.
+        documents, items, tokens: its numbers of documents, of items of the dataset (documents or rows), and of ids.
         epochs: how often the mix takes it, exactly.
 
     Examples:
@@ -196,7 +196,7 @@ def resolved(settings: MixFile, output: str | os.PathLike[str], folders: Mapping
     _check_alike(manifests, settings.name)
     sizes = {name: _size(manifest) for name, manifest in manifests.items()}
     for name, (_, tokens) in sizes.items():
-        if not tokens and settings.sources[name].amount != "epochs":  # a weight of an empty source would leave nothing
+        if not tokens and settings.sources[name].amount != "epochs":  # an empty source cannot have a share
             raise ConfigError(f"{settings.name}: the source {name!r} has no tokens; leave it out", option="mix")
     if not any(tokens for _, tokens in sizes.values()):
         raise ConfigError(f"{settings.name}: its sources have no tokens", option="mix")

@@ -124,7 +124,7 @@ def _megatron(made: Mix) -> Iterator[tuple[float, str]]:
 
 
 def _olmo(made: Mix) -> str:
-    """The settings as YAML, whose texts are those of JSON."""
+    """The settings as YAML, with strings in the form of JSON."""
     lines = [f"# requested_tokens: {made.tokens}", "sources:"]
     shares = made.shares
     for name, source in made.sources.items():

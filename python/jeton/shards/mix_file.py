@@ -1,4 +1,4 @@
-"""`MixFile`: the sources of a mix, and how much of each: ``mix.toml``, or a mapping with the same entries.
+"""`MixFile`: the sources of a mix and their amounts: ``mix.toml``, or a mapping with the same entries.
 
 ```toml
 tokens = "20B"              # of the mix, for weights
@@ -43,7 +43,7 @@ AMOUNTS = ("weight", "epochs", "tokens", "samples")
 NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) ?([kKMBT]?)")
 UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 MAX_EPOCHS = 1000
-OPTIONS = (*READING, INPUT_TYPE, "include", "exclude")  # of a `Corpus`
+OPTIONS = (*READING, INPUT_TYPE, "include", "exclude")  # options of a `Corpus`
 MAX_AMOUNT = 10**18
 
 
@@ -54,7 +54,7 @@ class SourceSettings:
     Attributes:
         amount: one of `AMOUNTS`.
         value: its number.
-        max_epochs: upper limit of what a weight, ids or samples may take; None: that of `amount` ``"epochs"``.
+        max_epochs: upper limit of the epochs that a weight, ids or samples may take; None for an `amount` of epochs.
         corpus: files, with options of reading; None in ``mix.json``.
     """
 
@@ -98,7 +98,7 @@ class MixFile:
         """
         if isinstance(mix, Mapping):
             return cls._parsed(mix, "mix", Path())
-        import tomllib  # here, as few need it
+        import tomllib  # imported here because few calls need it
 
         path = Path(mix)
         try:
@@ -140,7 +140,7 @@ class MixFile:
         return {**tokens, "sources": {name: source.to_json() for name, source in self.sources.items()}}
 
     def each_once(self) -> MixFile:
-        """The same sources, each of them whole and once, as for validation."""
+        """A copy that takes each source whole and once, as for validation."""
         once = {name: SourceSettings("epochs", Fraction(1), corpus=one.corpus) for name, one in self.sources.items()}
         return MixFile(self.name, once)
 
@@ -191,7 +191,7 @@ def _number(value: object, where: str) -> Fraction:
     if isinstance(value, str) and (match := NUMBER.fullmatch(value)):
         found = Fraction(match[1]) * UNITS[match[2]]
     elif isinstance(value, str) and re.fullmatch(r"[0-9]{1,40}/[0-9]{1,40}", value) and not value.endswith("/0"):
-        found = Fraction(value)  # as to_json writes it
+        found = Fraction(value)  # a fraction, in the form that `to_json` writes
     elif isinstance(value, int | float | Fraction) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT:
         found = Fraction(str(value))
     if found == 0:
@@ -205,7 +205,7 @@ def _check_keys(facts: Mapping[str, Any], known: tuple[str, ...], where: str) ->
     """Checks that there are no unknown entries.
 
     Raises:
-        FormatError: there is one; names it, and what may be meant.
+        FormatError: there is one; names it, and a similar known name.
     """
     for key in facts:
         if key not in known:

@@ -81,13 +81,13 @@ def make_mix(
         (Mix(2,800 tokens: web 75.0%, code 25.0%), 1.0)
     """
     if isinstance(tok, str | os.PathLike):
-        tok = load(tok)  # once for all sources
+        tok = load(tok)  # loaded once for all sources
     settings = MixFile.of(mix)
     parts = []
     for folder, one, part in _parts(settings, output, validation):
         for name, source in one.sources.items():
             _make_source(source.corpus, folder_in(folder, name), tok, {**options, **part})
-        found = resolved(one, folder)  # before the file, which an impossible mix does not replace
+        found = resolved(one, folder)  # first, so that an impossible mix does not replace the file
         write_mix(folder, one)
         parts.append(found)
     return parts[0]

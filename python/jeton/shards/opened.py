@@ -1,7 +1,7 @@
 """Shards of one or several folders, by number, memory-mapped when they are used; padding of their rows.
 
-An *item* is a document, or a row of packed shards. Shards are numbered through all folders. At most `MOST_OPEN` stay
-open; threads may use one object at the same time, as a shard that two of them open is only opened twice.
+An *item* is a document, or a row of packed shards. Shards are numbered through all folders. At most `_most_open` stay
+open. Threads may share one object: a shard that two of them open at once is merely opened twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Shards that may be open: each is up to four mappings with a file descriptor, and they have half of these."""
+    """Number of shards that may be open. Each has up to four file descriptors; all of them use half of the limit."""
     try:
         import resource
     except ImportError:  # Windows
@@ -121,14 +121,14 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows may end in padding that no loss mask leaves out."""
+        """True if rows may end in padding and there is no loss mask to exclude it."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
         """Number of ids of padding at the end of a row, whose boundaries are `first` to `last`.
 
-        Padding is the last piece of a row. A document may have the same ids, so that origins are asked, but only of
-        rows that end in the id of padding, as they are in another file.
+        Padding is the last piece of a row. A document may have the same ids, so the origins decide. They are in another
+        file and are therefore only read for rows that end in the padding id.
         """
         if self.documents.tokens[end - 1] != self._pad or self._origins[last, 0] != NO_TASK:
             return 0
@@ -136,7 +136,7 @@ class OpenShard:
 
 
 class OpenShards:
-    """Shards of folders that have the same tokenizer and the same rows.
+    """Shards of folders with a common tokenizer and row length.
 
     Attributes:
         folders: the folders.
@@ -256,7 +256,7 @@ class OpenShards:
         return shards, starts, lengths, places
 
     def _check(self, number: int, found: Documents, unit: str) -> None:
-        """Checks that a shard has the items that the manifest counts on.
+        """Checks that a shard has as many items as the manifest says.
 
         Raises:
             ShardError: it has others, as after a later run that was not merged.
@@ -281,7 +281,7 @@ def _folder(place: str | os.PathLike[str]) -> Folder:
         UnsupportedFeatureError: a URL, or a format that is not memory-mapped.
     """
     folder = ShardFolder(place)
-    path = folder.path.absolute()  # first, to refuse a URL
+    path = folder.path.absolute()  # read first, to refuse a URL
     manifest = folder.load_manifest()
     format, dtype = manifest["format"], manifest["dtype"]
     if format == COUNTS or not LAYOUTS[format].can_read:

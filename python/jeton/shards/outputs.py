@@ -25,7 +25,7 @@ class OutputFile(io.RawIOBase):
 
     Attributes:
         num_bytes: its size.
-        is_discarded: True after an error: bytes have no effect, which compressors write when they are freed.
+        is_discarded: True after an error: bytes that compressors write when they are freed are then ignored.
     """
 
     def __init__(self, file: BinaryIO, location: str) -> None:
@@ -33,7 +33,7 @@ class OutputFile(io.RawIOBase):
         self.num_bytes, self.is_discarded = 0, False
 
     def writable(self) -> bool:
-        """True: it is."""
+        """Always True."""
         return True
 
     def write(self, data: ReadableBuffer) -> int:

@@ -1,4 +1,4 @@
-"""Checks that an output folder is apart from the corpus: else its files become inputs when the same call resumes."""
+"""Checks that an output folder is not in the corpus; its files would become inputs when the call resumes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["check_apart"]
 def check_apart(
     places: Sequence[str | os.PathLike[str]], inputs: Sequence[InputFile], output: str, suffix: str
 ) -> None:
-    """Checks that no path, glob, folder or URL of a corpus has the files of an output folder.
+    """Checks that no path, glob, folder or URL of a corpus includes the files of an output folder.
 
     Args:
         places: the items of the corpus.

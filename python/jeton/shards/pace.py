@@ -1,7 +1,7 @@
-"""Rate of the tasks of a folder that complete now, the time left, and the records that they have skipped.
+"""Current rate of completed tasks of a folder, the time left, and the records that tasks have skipped.
 
 A completion has no date, because a task that runs twice must write the same bytes. The rate follows from the times of
-modification of the completion files, so tasks of all machines count, also after an interruption.
+modification of the completion files, so tasks of all machines count, even after an interruption.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Pace(NamedTuple):
 
     Attributes:
         bytes_per_s: bytes of input a second; None: fewer than two tasks have completed lately.
-        idle_s: seconds since the last task completed; None: none has.
+        idle_s: seconds since the last task completed; None before the first one.
     """
 
     bytes_per_s: float | None = None
@@ -55,7 +55,7 @@ def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
     now = max(now, ordered[-1][0])  # the clock of another machine may be ahead
     recent = [one for one in ordered if one[0] >= now - WINDOW_S]
     elapsed = now - recent[0][0] if recent else 0
-    done = sum(size for _, size in recent[1:])  # the first one only says when the others began
+    done = sum(size for _, size in recent[1:])  # the first one only marks the start of the interval
     return Pace(done / elapsed if done and elapsed else None, now - ordered[-1][0])
 
 

@@ -121,7 +121,7 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
 
 
 def pack(lengths: Int64, options: Mapping[str, Any]) -> Packed:
-    """Packs documents, of which none is empty.
+    """Packs documents; none may be empty.
 
     Examples:
         >>> made = pack(np.array([3, 4]), {"length": 5, "method": "concatenate", "rest": "pad"})
@@ -160,7 +160,7 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
     firsts = row * (np.arange(len(documents)) - np.repeat(np.cumsum(num_pieces) - num_pieces, num_pieces))
     pieces = np.minimum(lengths[documents] - firsts, row)
     rows = np.frombuffer(best_fit(pieces.astype("<u4").view(np.uint8), row), "<u4").astype(np.int64)
-    order = np.argsort(-pieces, kind="stable")  # of placement: rows are numbered as they are opened
+    order = np.argsort(-pieces, kind="stable")  # order of placement: rows are numbered as they are opened
     _, opening = np.unique(rows[order], return_index=True)
     ranks = np.empty(len(opening), np.int64)
     ranks[np.argsort(order[opening])] = np.arange(len(opening))

@@ -4,9 +4,9 @@ A plan names its inputs by size and version, its tokenizer by fingerprint, and i
 ``plan.json``, with the tokenizer beside it, so that a worker needs the folder and the inputs only. The number of
 workers, the runner and the version of Jeton are not part of it: they do not change the shards.
 
-A task has an identity, the digest of what determines its bytes: its pieces with the versions of their files, and the
-options. A plan whose inputs have grown or have been repaired, or that has another error policy, keeps the tasks whose
-identity is the same.
+A task has an identity, the digest of all that determines its bytes: its pieces with the versions of their files, and
+the options. A plan whose inputs have grown or have been repaired, or that has another error policy, keeps the tasks
+whose identity is the same.
 
 Planning lists files and reads none.
 """
@@ -65,10 +65,10 @@ __all__ = [
 ]
 
 VERSION = 2
-# Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
+# Two seconds of encoding: little is lost with a task, and the cost of starting one is negligible.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
-MAX_SEED = (1 << 64) - 1  # of a shuffle
+MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
 # Tasks, and shards, of a plan: status and merge hold all of them in memory, 0.4 KB and 4 KB each.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
@@ -127,7 +127,7 @@ OPTIONAL: dict[str, Check] = {
 }
 # Fields that are left out of the JSON if they are None or empty, so that older plans keep their digest.
 LEFT_OUT = ("shuffle", "packing", "chat", "conversations", "grown", "keep", "hash_range", "arguments")
-MAX_ARGUMENTS = 1000  # of which a manifest has the totals of each
+MAX_ARGUMENTS = 1000  # maximum number whose totals a manifest lists
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Policies for conversations that are longer than a row, the default first; "cut" is that of older plans.
@@ -142,9 +142,9 @@ MASK: dict[str, tuple[Any, ...]] = {
     "source": ("auto", "markers", "provenance"),
 }
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
-UNREADABLE_FILE = "file that cannot be read"  # kind of a skipped record, as that of `SourceReader`
+UNREADABLE_FILE = "file that cannot be read"  # kind of a skipped record, as in `SourceReader`
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
-INPUT_TYPE = "input_type"  # one more, which plans have if it is not the default, so that older ones keep their digest
+INPUT_TYPE = "input_type"  # only in plans where it is not the default, so that older ones keep their digest
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Plan:
             ConfigError: they are more than `MAX_TASKS`.
         """
         documents, encoding = self.reading["documents"], self.reading["encoding"]
-        names_lines = self.format == "olmo"  # whose table has the line of each document in its file
+        names_lines = self.format == "olmo"  # its table has the line of each document
         input_type = self.reading.get(INPUT_TYPE, "auto")
         divisible = [
             # The metadata of a text has the number of its line.
@@ -309,7 +309,7 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 of the plan, without the times that the corpus grew where they do not change the shards.
 
-        Nor are the names of arguments part of it.
+        The names of arguments are not part of it, either.
         """
         same = replace(self, arguments=None, grown=() if self.shuffle is None else self.grown)
         return _sha256(same.to_json())
@@ -333,9 +333,9 @@ class Plan:
         return _sha256(self._options)
 
     def identity(self, number: int, folder: str = DONE) -> str:
-        """SHA-256 of what determines the bytes of a task: completion files have it.
+        """SHA-256 of all that determines the bytes of a task; stored in its completion file.
 
-        The error policy is not part of it: a task in which nothing was skipped or replaced is the same under each.
+        It excludes the error policy, because a task in which nothing was skipped or replaced is the same under each.
 
         Args:
             number: number of the task.
@@ -439,7 +439,7 @@ class Plan:
         return plan
 
     def check_options(self, stored: Plan, folder: str) -> None:
-        """Checks that a plan has the options of the one stored in its folder, but for the error policy.
+        """Checks that a plan has the options of the one stored in its folder, except for the error policy.
 
         Raises:
             ConfigError: they differ; names the first difference.
@@ -467,7 +467,7 @@ class Plan:
     def grown_from(self, stored: Plan, folder: str) -> Plan:
         """The plan of a folder whose inputs are listed again: with those that are new at the end.
 
-        Earlier inputs keep their order. The call may have the new ones among them, as in a sorted listing.
+        Earlier inputs keep their order. The listing may have new ones between them, as a sorted one does.
 
         Args:
             stored: the plan in the folder.
@@ -588,7 +588,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
     lister, rules = Lister(), corpus.rules(Source([]))
     listed = [(os.fspath(place), lister.add(place, rules)) for place in places_of(corpus)]
     log_unread(lister.unread)
-    # A listing of an object store says nothing of permissions.
+    # A listing of an object store does not show permissions.
     skips = corpus.errors == "skip"
 
     def found(file: str) -> InputFile:
@@ -630,7 +630,7 @@ def _readable_identity(file: str) -> tuple[int | None, str]:
 
 
 def renewed(file: InputFile) -> InputFile:
-    """An input with the size and version that it has now; as it was, if it cannot be read any more."""
+    """An input with its current size and version; unchanged if it can no longer be read."""
     size, version = _readable_identity(file.path)
     now = InputFile(file.path, size or 0, version)
     return file if size is None or not now.is_readable or now[:3] == file[:3] else now

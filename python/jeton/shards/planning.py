@@ -1,4 +1,4 @@
-"""`plan` and `status`: makes the plan of a folder, or checks that it is the one of an earlier call."""
+"""`plan`: makes the plan of a folder, or compares it with that of an earlier call; `status`: progress."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def plan(
     No input is read. With an equal plan in the folder, the call changes nothing; tasks that are complete stay so.
 
     If the folder has been planned with the same options and fewer inputs, the new ones are added at the end, and only
-    the last task of before and those of the new inputs run. Of an input that has changed, the tasks that read it run
-    again. Another error policy keeps the tasks in which nothing was skipped or replaced.
+    the previous last task and those of the new inputs run. If an input has changed, the tasks that read it run again.
+    Another error policy keeps the tasks in which nothing was skipped or replaced.
 
     Args:
         corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading. A text that
@@ -106,7 +106,7 @@ def plan(
         too_long: conversations that are longer than a row of ``"best_fit"``: ``"truncate"`` (default) ends them with
             the last reply that fits; ``"drop"`` leaves them out; ``"split"`` makes several of them, each with the
             system messages; ``"cut"`` packs them in pieces of ids, the later ones without their context.
-        mask: options of the loss mask, as of `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
+        mask: options of the loss mask, as for `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
         keep: fields of records to keep as metadata, ``["id", "meta.url"]``; `metadata` finds them by the number of the
             document. A document of a text file has the file and, with ``documents="line"``, the number of its line.
         hash_range: only the documents whose hash is in this part of all hashes: ``(0, 0.01)`` for a hundredth of the
@@ -114,7 +114,7 @@ def plan(
 
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder that was planned with other options, or with
-            inputs that are missing now, and names what differs; a folder that is part of the corpus.
+            inputs that are missing now (names the difference); a folder that is part of the corpus.
         MissingDependencyError: the format, or an input of Parquet, needs a package that is not installed.
         FileNotFoundError: no such file, or no match.
 
@@ -210,14 +210,14 @@ def plan(
         stored = folder.load_plan()
         made.check_options(stored, str(folder))
         made = updated(folder, stored, made)
-    # After the plan: of two calls at once, only the one whose plan it is may write a tokenizer.
+    # After the plan: of two concurrent calls, only the one that wrote the plan may write a tokenizer.
     if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
     return made
 
 
 def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
-    """The plan of a folder whose inputs have been listed again; it is written if it differs from the one there.
+    """The plan of a folder whose inputs have been listed again; it is written if it differs from the stored one.
 
     Args:
         folder: the folder.
@@ -233,7 +233,7 @@ def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
     made.stages  # noqa: B018 - checks the number of tasks
     if made != stored:
         change_plan(folder, stored, made)
-        # What replaces shards is worth a warning.
+        # A change that replaces shards is worth a warning.
         is_replaced = any(now != then for now, then in _pairs(made, stored))
         level = logging.WARNING if is_replaced else logging.INFO
         _log.log(level, "%s: %s", folder, difference_of(stored, made))
@@ -247,7 +247,7 @@ def _pairs(made: Plan, stored: Plan) -> Iterator[tuple[InputFile, InputFile]]:
 
 
 def difference_of(stored: Plan, made: Plan) -> str:
-    """What has changed between two plans of a folder, in words.
+    """Describes the changes between two plans of a folder.
 
     Examples:
         >>> from jeton.shards.tasks import InputFile
@@ -353,7 +353,7 @@ class Status:
         skipped: records that complete tasks have skipped; this and the next ones with ``details=True`` only.
         bytes_per_s: bytes of input a second, of the tasks that completed in the last ten minutes, on all machines.
         seconds_left: time left for the stage at that rate; None: unknown.
-        idle_s: seconds since a task completed; None: none has.
+        idle_s: seconds since a task completed; None before the first one.
 
     Examples:
         >>> Status("out", 1, 4, 100, 350, False, (0, 2, 3)).is_complete
@@ -387,7 +387,7 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Progress of a folder, also while another process works on it. Reads names only.
+    """Progress of a folder, even while another process works on it. Reads names only.
 
     Args:
         output: the folder.
@@ -439,12 +439,12 @@ def status(output: StrPath, *, details: bool = False) -> Status:
 def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     """Numbers of the completed tasks of a stage.
 
-    While the second stage of a shuffle is not complete, a task of the first one also needs its spooled documents, which
-    `merge` removes: a shard that is lost afterwards takes both stages again, of its generation.
+    While the second stage of a shuffle is not complete, a task of the first one also needs its spooled documents.
+    `merge` removes these, so a shard that is lost afterwards requires both stages of its generation again.
     """
     stage = plan.stages[number]
-    # Before the shards: if these are complete afterwards, nothing else is needed, though a `merge` of another process
-    # may remove these files meanwhile.
+    # Listed before the shards: another process's `merge` may remove spools in between, but then the shards are
+    # complete, and nothing else is needed.
     spools = folder.spools() if stage.folder == SPOOL else set()
     done = folder.done(stage.folder) & set(range(len(stage.tasks)))
     if stage.folder == SPOOL and (missing := missing_tasks(folder, plan, number + 1)):
@@ -457,7 +457,7 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
 def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
     """Numbers of the tasks of a stage that are not complete.
 
-    A listing may leave out files that another process replaces meanwhile, so what seems to be missing is looked up.
+    A listing may leave out files that another process is replacing, so tasks that seem to be missing are looked up.
     """
     stage = plan.stages[number]
     missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))

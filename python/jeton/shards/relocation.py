@@ -1,4 +1,4 @@
-"""Inputs of a plan on this machine: where they have been moved, or that none of them is here.
+"""Inputs of a plan on this machine: their new places if they were moved, and whether any of them exists.
 
 A training cluster often has the shards alone, or the inputs in another place and with new times of modification.
 """
@@ -17,7 +17,7 @@ __all__ = ["has_no_input", "moved_plan", "touched_inputs"]
 
 
 def moved_plan(plan: Plan, moved: Mapping[str, str]) -> Plan:
-    """The plan with inputs in other places; `moved`: old prefix of their paths -> new one. The longest prefix wins.
+    """The plan with moved inputs; `moved`: old prefix of their paths -> new one. The longest prefix wins.
 
     Raises:
         ConfigError: not a mapping of paths, or no input has one of the prefixes.
@@ -79,7 +79,7 @@ def touched_inputs(plan: Plan, task: Task) -> int:
     number = 0
     for piece in task.pieces:
         planned = plan.inputs[piece.input]
-        if not planned.is_readable:  # when it was planned: its task skips it
+        if not planned.is_readable:  # unreadable when it was planned: its task skips it
             continue
         size, version = identity_of(planned.path)
         if size != planned.size:

@@ -20,7 +20,7 @@ class PackedRows:
     Attributes:
         ids: the ids: rows, length. A view of the file.
         lengths: ids of each document or piece of one, of all rows, in order; padding is one, too.
-        loss_mask: uint8, as `ids`: 0 for padding, and for what a conversation does not train.
+        loss_mask: uint8, as `ids`: 0 for padding, and for ids of a conversation that are not trained.
 
     Examples:
         >>> rows = PackedRows(np.array([[5, 6, 7, 8], [9, 5, 5, 5]]), np.array([3, 1, 2, 2]), np.ones((2, 4), np.uint8))

@@ -69,8 +69,8 @@ def run(
 
     Raises:
         ShardError: no plan; an input or the tokenizer has changed; more than `max_skipped` records are skipped; the
-            stage shuffle begins before all tasks of the stage spool are complete, also those of other jobs; or, with
-            `keep_going`, tasks have failed: `failed` has the number of each, and its error.
+            stage shuffle begins before all tasks of the stage spool are complete, including those of other jobs; or,
+            with `keep_going`, tasks have failed: `failed` has the number of each, and its error.
         JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 
@@ -115,7 +115,7 @@ def run_plan(
     plan = folder.load_plan()
     if stage is not None:
         choice(stage, "stage", [known.name for known in plan.stages])
-    folder.remove_stale()  # else each run that is killed takes more of the disk
+    folder.remove_stale()  # otherwise each killed run would take more disk space
     tally, _ = remove_invalid(folder, plan, share, "sizes" if job is None else "none")
     limit.check(tally, str(folder), Fraction(0))
     for number, one in enumerate(plan.stages):
@@ -133,7 +133,7 @@ def run_plan(
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
-        tok = load_tokenizer(folder, plan)  # in any case, to fail before work starts
+        tok = load_tokenizer(folder, plan)  # loaded for all runners, to fail before work starts
         own = sum(task.num_bytes for task in one.tasks[share])
         failed: list[tuple[int, str]] = []
         with make_reporter(progress) as report:
@@ -172,7 +172,7 @@ def run_plan(
             raise _failed(folder, sorted(failed), len(one.tasks))
     limit.check(tally, str(folder))
     if folder.has(MANIFEST):
-        folder.remove_spools()  # of tasks that ran once more, while another process has merged the folder
+        folder.remove_spools()  # spools of tasks that ran again while another process merged the folder
     return num_skipped
 
 
@@ -199,7 +199,7 @@ def _share(job: tuple[int, int] | None) -> slice:
 
 
 def _failed(folder: ShardFolder, failed: list[tuple[int, str]], total: int) -> ShardError:
-    """The error of tasks that have failed, of which it shows the first."""
+    """The error for failed tasks; its message shows the first ones."""
     some = "; ".join(f"task {number}: {reason}" for number, reason in failed[:MAX_SHOWN])
     more = f"; and {len(failed) - MAX_SHOWN:,} more" if len(failed) > MAX_SHOWN else ""
     message = f"{folder}: {len(failed):,} of {total:,} tasks failed: {some}{more}"

@@ -1,6 +1,6 @@
 """Job scripts: a Slurm array, and an indexed Job of Kubernetes. Each job runs its share of the tasks of a folder.
 
-Both can be submitted again: complete tasks are not repeated, and what failed is.
+Both can be submitted again: failed tasks are repeated, complete ones are not.
 
 Sources: Slurm, sbatch(1); Kubernetes, Job, "Indexed Job for parallel processing" and "Backoff limit per index".
 """
@@ -113,7 +113,8 @@ def kubernetes_manifest(
     if isinstance(folder.storage, LocalStorage):
         container["volumeMounts"] = [{"name": "data", "mountPath": mount or os.path.dirname(where)}]
         pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}]
-    # A wrong command (2) would only repeat; what may have failed for a while (1), or was killed, is started again.
+    # A wrong command (2) would only fail again; a pod with a possibly transient failure (1), or a killed one, is
+    # restarted.
     policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [2]}}]
     spec = {
         "completionMode": "Indexed",
@@ -133,7 +134,7 @@ def kubernetes_manifest(
 
 
 def _folder(output: str | os.PathLike[str], jobs: int, stage: str | None) -> tuple[ShardFolder, int]:
-    """The folder, and the number of jobs: no more than tasks of the stage."""
+    """The folder, and the number of jobs, which is at most the number of tasks of the stage."""
     folder = ShardFolder(output)
     if not folder.storage.absolute().isprintable():
         raise wrong("output", folder.storage.absolute(), "a name for a script: it has a line break or the like")

@@ -7,7 +7,7 @@ A file of JSON has it as the last entry, a page of Markdown as a comment:
     }                           <!-- sha256: … -->
 
 Names of files that are not UTF-8 have lone surrogates (PEP 383); JSON gets them as escapes. The digest finds damage,
-not forgery: whoever can write a file can write its digest, so `checks` checks what was read.
+not forgery: whoever can write a file can also write its digest, so `checks` validates the content.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def has_digest(data: bytes, end: str = PAGE_END) -> bool:
 
 
 def unsealed_json(data: bytes) -> dict[str, Any]:
-    """The object of a file of JSON, without its digest.
+    """The JSON object of a file, without its digest.
 
     Raises:
         ValueError: the file has been changed.

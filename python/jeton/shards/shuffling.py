@@ -182,7 +182,7 @@ def run_bucket(
     try:
         documents = _read_bucket(folder, plan, task, check, report)
     except FileNotFoundError:
-        # Another process has completed all buckets, and its `merge` has removed the files.
+        # Another process has completed all buckets, and `merge` has removed the spooled files.
         if not folder.is_done(task.number):
             raise
         return next(folder.read_done([task.number], plan))
@@ -258,7 +258,7 @@ def _read_bucket(
 def _read_section(
     folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]], sizes: NDArray[np.uint32] | None
 ) -> NDArray[np.uint8]:
-    """Reads a section into arrays; returns the metadata, whose sizes are one of them."""
+    """Reads a section into arrays, one of which has the sizes of the metadata; returns the metadata."""
     crc = 0
     with folder.storage.open(name) as file:
         file.seek(int(entry["offset"]))

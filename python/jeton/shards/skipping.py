@@ -29,8 +29,8 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 
 WITHOUT_FIELD = "file without the field"  # kind of `SourceReader`: its rows are not read
 MAX_REASON = 1000  # characters
-MAX_DIGITS = 18  # of the number of a line
-MAX_FILES = 100  # files without documents that a completion names
+MAX_DIGITS = 18  # digits of a line number
+MAX_FILES = 100  # maximum number of files without documents in a completion
 
 
 def split_place(place: str) -> tuple[str, int | None]:
@@ -65,7 +65,7 @@ class Rejects:
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
         if line is not None or kind == WITHOUT_FIELD:  # a whole file that cannot be read is one record
             self._skipped[file] += 1
-        if kind == REFUSED:  # it has been counted as a document
+        if kind == REFUSED:  # it was counted as a document before
             self._documents[file] -= 1
 
     def count(self, batch: Batch) -> None:
@@ -125,7 +125,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Records of tasks: documents, also those without tokens or of other parts of the corpus, and skipped ones.
+    """Records of tasks: documents, including those without tokens or of other parts of the corpus, and skipped ones.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})

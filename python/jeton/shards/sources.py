@@ -1,8 +1,8 @@
 """Sources of the report: the files of a corpus or, if they are many, the folders that have them.
 
 A corpus of four files has four sources. One of 100,000 files in six folders has six: parents replace files until there
-are at most `MAX_SOURCES`. A task groups its own files, so that its totals do not depend on the other inputs, which may
-become more. `merge` joins them to the sources of all inputs, which are the same or folders above.
+are at most `MAX_SOURCES`. A task groups its own files, so that its totals do not depend on other inputs, which may be
+added later. `merge` adds them up to the sources of all inputs, which are the same or parent folders.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     OUT/validation    its share of the hashes, from 0 on; further parts follow it
 
 The parts have ranges of the hashes of documents (`hashing`), so that no document is in two of them, none is lost, and
-equal documents are in the same one. A document stays in its part when the corpus grows, and also when the share of the
-first part does. Each part reads the whole corpus, and encodes its own documents.
+equal documents are in the same one. A document stays in its part when the corpus grows, and when the share of the first
+part does. Each part reads the whole corpus, and encodes its own documents.
 """
 
 from __future__ import annotations

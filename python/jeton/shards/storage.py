@@ -33,7 +33,7 @@ from ..util.atomic import remove_stale, write_atomically
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
 READ_AHEAD = 256  # files that are read at once
-LISTINGS = 8  # of a folder whose files vanish meanwhile
+LISTINGS = 8  # attempts to list a folder whose files vanish during the call
 
 
 class Storage(ABC):
@@ -62,7 +62,7 @@ class Storage(ABC):
     def sizes(self, folder: str = "") -> dict[str, int]:
         """Name -> size of the files in a folder; empty if it is missing.
 
-        A file that another process replaces meanwhile may be left out, as POSIX permits: `size` looks it up.
+        A file that another process is replacing may be left out, as POSIX permits: `size` looks it up.
         """
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Storage(ABC):
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files, of which some may be missing."""
+        """Removes files; some may be missing."""
 
     @abstractmethod
     def write(self, name: str) -> AbstractContextManager[BinaryIO]:
@@ -103,7 +103,7 @@ class Storage(ABC):
 
     @abstractmethod
     def put_new(self, name: str, data: bytes) -> bool:
-        """As `put`, if the file is missing; False if it exists, also if another process has created it meanwhile."""
+        """As `put`, if the file is missing; False if it exists, even if another process has just created it."""
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
@@ -187,7 +187,7 @@ class LocalStorage(Storage):
                         yield entry.name, entry.stat()
 
     def names(self, folder: str = "") -> list[str]:
-        """See `Storage`. Asks for no file, as a shared file system answers slowly."""
+        """See `Storage`. Does not query each file, because a shared file system answers slowly."""
         with suppress(FileNotFoundError):
             return os.listdir(self.path / folder)
         return []
@@ -237,7 +237,7 @@ class LocalStorage(Storage):
         return nullcontext(self.path)
 
     def temporary(self) -> BinaryIO:
-        """See `Storage`. In the folder, whose disk has place for a shard; that of TMPDIR may be small, or memory."""
+        """See `Storage`. In the folder, whose disk has space for a shard; TMPDIR may be small, or in memory."""
         return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:
@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Nothing: object stores have no folders, and a missing bucket is an error of the first file."""
+        """See `Storage`. Does nothing: object stores have no folders; a missing bucket shows at the first file."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
@@ -308,7 +308,7 @@ class RemoteStorage(Storage):
         for _ in range(LISTINGS):
             try:
                 return remote_call(self.location(folder), ask)
-            except FileNotFoundError:  # the folder, or a file of it that has been removed since
+            except FileNotFoundError:  # the folder is missing, or one of its files was just removed
                 if not remote_call(self.location(folder), partial(self._system.exists, path)):
                     return {}
         return remote_call(self.location(folder), ask)
@@ -371,7 +371,7 @@ class RemoteStorage(Storage):
         except OSError:
             if self.size(name) is None:
                 raise
-            return False  # or this call has created it, and the answer was lost
+            return False  # another call created it; or this one did, and the response was lost
         return True
 
     @contextmanager

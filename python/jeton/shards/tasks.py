@@ -46,9 +46,10 @@ class InputFile(NamedTuple):
     Attributes:
         path: its absolute path or URL.
         size: its size in bytes.
-        version: what changes with its content: its mtime or ETag; `UNREADABLE` and a reason for a file that could not
-            be read when it was planned, which ``errors="skip"`` skips.
-        cut: size by which it is cut into pieces, if it has had another one before; the last piece has the rest.
+        version: a value that changes with its content: its mtime or ETag; `UNREADABLE` and a reason for a file that
+            could not be read when it was planned, which ``errors="skip"`` skips.
+        cut: its earlier size, by which it is still cut into pieces, if the size has changed; the last piece has the
+            rest.
     """
 
     path: str
@@ -163,7 +164,7 @@ def is_divisible(
 ) -> bool:
     """True if a file can be split between tasks; not by lines if the format names lines.
 
-    A ``.json`` can not: only its content tells whether it has lines, and planning reads no inputs.
+    A ``.json`` cannot: only its content tells whether it has lines, and planning does not read inputs.
 
     Examples:
         >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")
@@ -201,14 +202,14 @@ def cut_tasks(
         4 [(2, 0, None)]
     """
     held: list[Piece] = []
-    names: set[str] = set()  # of their files
+    names: set[str] = set()  # names of their files
     number = cost = num_bytes = 0
     for index, file in enumerate(inputs):
         start, end_of_cuts = 0, file.cut_size
         while True:
             if divisible[index]:
                 end = min(end_of_cuts, start + max(task_bytes - cost, 1))
-                # Of a file whose size has changed, the last piece has what is longer, and pieces may be empty.
+                # If the size of a file has changed, its last piece has the additional bytes, and pieces may be empty.
                 stop = file.size if end >= end_of_cuts else min(end, file.size)
                 piece, expected = Piece(index, min(start, file.size), stop), end - start
                 size = stop - piece.start

@@ -1,4 +1,4 @@
-"""The tokenizer of a folder, from its file, or from memory if this process has the one that the file was written from.
+"""The tokenizer of a folder, from its file, or from memory if this process wrote the file.
 
 Reading a vocabulary and making the tables of its core take about a tenth of a second, in which a core encodes 15 MB.
 """
@@ -19,13 +19,13 @@ _known: WeakValueDictionary[bytes, Tokenizer] = WeakValueDictionary()  # SHA-256
 
 
 def remember_tokenizer(tok: Tokenizer, data: bytes) -> None:
-    """Remembers a tokenizer for as long as someone uses it; `data`: as `to_bytes` returns it.
+    """Remembers a tokenizer for as long as it is in use; `data`: as `to_bytes` returns it.
 
     Examples:
         >>> import jeton
         >>> remember_tokenizer(tok := jeton.default(), tok.to_bytes())
     """
-    if tok._defaults == type(tok._defaults)():  # the file does not have those of `with_options`
+    if tok._defaults == type(tok._defaults)():  # the file lacks the defaults of `with_options`
         _known[hashlib.sha256(data).digest()] = tok
 
 
@@ -45,7 +45,7 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
     if tok.fingerprint != plan.tokenizer:
         message = f"{path}: the tokenizer is {tok.fingerprint}, and the plan is for {plan.tokenizer}"
         raise ShardError(f"{message}; plan into another folder", path=path)
-    tok._core.make_tables()  # else each thread would begin without them
+    tok._core.make_tables()  # otherwise each thread would begin without them
     return tok
 
 

@@ -1,10 +1,10 @@
-"""Tasks whose results are not those of the plan any more: their completions are removed, so that they run again.
+"""Tasks whose results no longer match the plan: their completions are removed, so that they run again.
 
-A completion is not valid if it is damaged, or has another identity than its task (`Plan.identity`), as after an input
-has been repaired. On demand, the files of a task are compared with it: their sizes, or their hashes, too.
+A completion is invalid if it is damaged, or if its identity differs from its task's (`Plan.identity`), as after an
+input has been repaired. On demand, the files of a task are compared with it: their sizes, or their hashes, too.
 
-Every change begins by removing completions. So a process may end at any moment: the next call runs the tasks that
-have none.
+Every change begins by removing completions. So a process may end at any moment: the next call runs the tasks without
+one.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def remove_invalid(
 
     Args:
         folder: the folder.
-        plan: its plan, or the one that it is going to have.
+        plan: its plan, or its future one.
         share: the tasks of each stage to look at.
-        files: what of a task's files is compared with its completion.
+        files: facts of a task's files to compare with its completion: none, sizes or hashes.
 
     Returns:
         Records of the tasks that are valid; number of tasks that are not.
     """
     tally = Tally()
     found: list[tuple[str, set[int]]] = []  # folder of completions, tasks that are not valid
-    again: set[int] = set()  # shards of a shuffle whose documents are spooled again
+    again: set[int] = set()  # tasks of a shuffle's second stage whose documents are spooled again
     for stage in plan.stages:
         done = folder.done(stage.folder)
         sizes = folder.storage.sizes(stage.outputs) if files != "none" else {}
@@ -57,7 +57,7 @@ def remove_invalid(
     number = sum(len(invalid) for _, invalid in found)
     if number and folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])
-    # The shards of a shuffle first: if the process ends between the stages, what they were made of is still not valid.
+    # The shards of a shuffle first: if the process ends between the stages, the spools are still found invalid.
     for name, invalid in reversed(found):
         folder.remove_done(invalid, name)
     return tally, number
@@ -71,7 +71,7 @@ def _has_files(folder: ShardFolder, stage: Stage, facts: dict[str, Any], sizes: 
     if files == "hashes":
         expected |= {f"{REJECTS}/{name}": file for name, file in facts.get("rejects", {}).items()}
     for name, file in expected.items():
-        # A listing may leave out what another process replaces meanwhile.
+        # A listing may leave out a file that another process is replacing.
         size = found[name] if found.get(name) == file["bytes"] else folder.storage.size(name)
         if size is None and stage.folder == SPOOL and not name.startswith(REJECTS):
             continue
@@ -88,7 +88,7 @@ def _sha256(folder: ShardFolder, name: str) -> str:
 def change_plan(folder: ShardFolder, stored: Plan, plan: Plan) -> None:
     """Gives a folder another plan; tasks that both have stay complete.
 
-    The plan is written last: until then, the earlier one is valid, with less tasks that are complete.
+    The plan is written last: until then, the earlier one is valid, with fewer complete tasks.
     """
     if folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])  # its shards change, or become more

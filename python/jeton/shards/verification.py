@@ -1,10 +1,10 @@
-"""`verify`: reads all shards again and compares them with what their tasks recorded, and samples with the source.
+"""`verify`: reads all shards again and compares them with the records of their tasks, and samples with the source.
 
 The manifest and the report must be those that `merge` would make of the completions, and every file is hashed; one
 whose hash differs is not read further. Ids and documents are counted, and the highest id, bos and eos are checked. The
 first batch of some tasks is read from its source and encoded again: its ids must be those of the shard. If an input of
-such a task has the planned size and another time of modification, the whole task is, unless shards are shuffled or
-packed. Without inputs, documents of some shards are decoded.
+such a task has the planned size but another modification time, the whole task is encoded again, unless shards are
+shuffled or packed. Without inputs, documents of some shards are decoded.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Verification:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
         compared: documents that were read from their source again, and whose ids are equal.
-        decoded, decoded_equal: documents of these that were decoded, and those whose bytes are the source. A tokenizer
-            that normalizes, or drops white space, does not decode to the source. Without inputs: documents that were
-            decoded, and those whose text has the same ids again.
-        problems: differences; empty if all is well.
+        decoded, decoded_equal: documents of these that were decoded, and those whose bytes equal the source. A
+            tokenizer that normalizes, or drops white space, does not decode to the source. Without inputs: documents
+            that were decoded, and those whose text has the same ids again.
+        problems: differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: none of them is on this machine;
             ``"ignored"``: with ``inputs=False``.
         touched: inputs of the samples with the planned size, but another time of modification or ETag.
@@ -109,7 +109,7 @@ def verify(
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
-        Totals, and every difference; a difference raises nothing.
+        Totals, and every difference. A difference is not raised as an error.
 
     Raises:
         ShardError: the folder has no plan, or is not merged.
@@ -158,13 +158,13 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
-        self._totals: Totals | None = None  # of the completions
+        self._totals: Totals | None = None  # totals of the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
         # task -> ids of its first documents, number of documents and of ids found in the shards
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
-        """Checks everything; `sampled`: tasks of which documents are compared with the source."""
+        """Checks everything; `sampled`: tasks whose documents are compared with the source."""
         plan, manifest = self._plan, self._manifest
         row_length = None if plan.packing is None else plan.packing["length"]
         given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")
@@ -211,7 +211,7 @@ class _Verifier:
         )  # fmt: skip
 
     def _check_completions(self, _: Path) -> None:
-        """Compares the manifest with what the completions add up to."""
+        """Compares the manifest with the sums of the completions."""
         manifest = self._manifest
         joined, files, rejects = (manifest.get(name) for name in ("joined", "tokenizer_files", "rejects"))
         self._totals, shards = add_up(self._folder, self._plan)
@@ -219,8 +219,8 @@ class _Verifier:
         if (rejects is None) != (not self._totals.rejects):
             expected["rejects"] = object()  # likewise
         if (files is None) != (self._plan.tokenizer is None):
-            expected["tokenizer_files"] = object()  # differs from what is there, also from nothing
-        if "input_root" not in manifest:  # that of an earlier version
+            expected["tokenizer_files"] = object()  # differs from any entry, and from a missing one
+        if "input_root" not in manifest:  # manifest of an earlier version
             del expected["input_root"]
             expected["shards"] = [{name: shard[name] for name in shard if name != "inputs"} for shard in shards]
         for name in sorted({*expected, *manifest} - MADE):
@@ -229,7 +229,7 @@ class _Verifier:
                 self._problems.append(f"{where}: {name!r} is not that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
-        """Compares the report with what the completions add up to; a task that has run again has other times."""
+        """Compares the report with the sums of the completions, except for times, which differ if a task ran again."""
         found = read_report(str(self._folder))
         if self._totals is not None:
             expected = self._totals.report(self._manifest.get("joined"))
@@ -271,7 +271,7 @@ class _Verifier:
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # A listing may leave out a file that another process replaces meanwhile.
+        # A listing may leave out a file that another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]
@@ -324,7 +324,7 @@ class _Verifier:
                 f"{stem}{METADATA}", "lines", len(lines), shard["documents" if plan.packing is None else "rows"]
             )
         if len(self._problems) > before:
-            return  # what follows relies on these numbers
+            return  # the checks below rely on these numbers
         if plan.packing is None:
             self._check_frames(stem, found)
         if self._is_reordered:
@@ -387,7 +387,7 @@ class _Verifier:
                         return
                 metadata_read += len(written)
             self._compared += len(ends)
-            # Else documents and texts do not correspond by index, or the text is the template's.
+            # Only if documents and texts correspond by index, and no template has rewritten the text.
             if documents == 0 and len(ends) == len(batch) and plan.chat is None:
                 for index, _, _ in self._spread(ends):
                     self._decoded += 1
@@ -400,7 +400,7 @@ class _Verifier:
     def _difference(
         self, found: Documents, first: int, start: int, expected: EncodedDocuments, ends: list[int]
     ) -> str | None:
-        """Words for what differs in the documents from `first` on, whose ids begin at `start`; None if nothing does."""
+        """Describes the difference in the documents from `first` on, whose ids begin at `start`; None without one."""
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids are not those of its source"
         if len(found) < first + len(ends):
@@ -420,7 +420,7 @@ class _Verifier:
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            if is_whole:  # pieces of documents, and text of a template, may have other ids by themselves
+            if is_whole:  # pieces of documents, and text of a template, may have other ids when encoded alone
                 self._decoded += 1
                 with suppress(InvalidTextError):  # a tokenizer with unknown characters
                     again = tok.encode(text, add_special_tokens=False)
@@ -472,7 +472,7 @@ class _Verifier:
         """Checks that all documents of the samples have been found; packing may have dropped ids."""
         dropped = self._plan.packing is not None and self._plan.packing["rest"] == "drop"
         for number, (expected, documents, tokens) in self._samples.items():
-            if not dropped and not self._problems:  # else a shard has not been read
+            if not dropped and not self._problems:  # after a problem, some shard was not read
                 self._equal(f"task {number}", "documents in shards", documents, len(expected.lengths))
                 self._equal(f"task {number}", "ids in shards", tokens, len(expected.ids))
             self._compared += documents
@@ -486,10 +486,10 @@ class _Verifier:
     def _check_sums(self) -> None:
         """Compares totals with the manifest."""
         if self._problems:
-            return  # they would only follow from these
+            return  # wrong totals would only follow from these problems
         for name, value in (("documents", self._documents), ("tokens", self._tokens)):
             self._equal(MANIFEST, name, value, self._manifest[name])
-        if self._plan.packing is None:  # which adds padding, and may drop ids
+        if self._plan.packing is None:  # packing adds padding, and may drop ids
             self._equal(MANIFEST, "highest_id", self._highest, self._manifest["highest_id"])
 
     def _equal(self, name: str, what: str, value: int, expected: int) -> None:

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 # Field of `AddedToken` -> the core's bit.
-FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}  # those of Hugging Face
+FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}  # the flags of Hugging Face
 _ALL_FLAGS = {**FLAGS, "ascii_space": 32}
 _IS_ENTRY = 16  # the core's bit of an added token that the model has as an entry, too
 
@@ -44,7 +44,7 @@ class AddedToken:
         single_word: it is not matched inside of a word.
         normalized: it is matched in the normalized text, not in the raw text. (SentencePiece's models match all tokens
             in the raw text.)
-        ascii_space: the white space that it takes is ASCII's only, as in llama.cpp; Hugging Face has no such flag.
+        ascii_space: it takes ASCII white space only, as in llama.cpp; Hugging Face has no such flag.
 
     Raises:
         ConfigError: a content that is empty or not Unicode text.

@@ -56,7 +56,7 @@ def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, speci
 
 
 def _entry(tok: HasAddedTokens, content: str) -> int | None:
-    """Id of the existing entry for a token: it decodes to the token and has the same spelling in files."""
+    """Id of an existing entry that decodes to the token and has the same spelling in files."""
     encoded = content.encode()
     id = tok._added.get(encoded)
     if id is None:

@@ -1,4 +1,4 @@
-"""Kinds of entries of a vocabulary and the limit of ids, which are constants of the core; the size of giant tokens."""
+"""Kinds of entries and the limit of ids, both constants of the core, and the size of giant tokens."""
 
 from __future__ import annotations
 

@@ -30,12 +30,13 @@ class AddedTokenMatch(NamedTuple):
 class AddedTokenMatcher:
     """Locates the special tokens of a text, all of them permitted, without running the model.
 
-    Its core tokenizer matches the same added tokens, and makes one unknown token of the text between two of them. So
+    Its core tokenizer matches the same added tokens, and encodes the text between two of them as one unknown token. So
     a search takes a fraction of the time of encoding.
 
     Attributes:
         controls: ids of the special tokens.
-        is_complete: whether every special token of an encoding is a match; false if the model may make one of text.
+        is_complete: whether every special token of an encoding is a match; false if the model may produce one from
+            text.
 
     Examples:
         >>> import jeton
@@ -49,7 +50,7 @@ class AddedTokenMatcher:
         self._contents = {id: token.content for id, token in tokens.items()}
         self._is_exact = all(token.is_exact for token in tokens.values())
         self.controls = frozenset(id for id, token in tokens.items() if token.special)
-        # Tokens of such a model have the bytes of the text, in which a special token is a match.
+        # Tokens of such a model have the bytes of the text, so a special token in it would have been matched.
         self.is_complete = self._is_exact and definition.is_byte_level and not definition.normalizer
         unk = "\ue000"
         while any(unk in content for content in self._contents.values()):

@@ -12,7 +12,7 @@ __all__ = ["HasCore", "HasSpelling"]
 
 
 class HasCore(Protocol):
-    """A tokenizer, of which only the core is used."""
+    """A tokenizer whose core is used."""
 
     _core: Core
 

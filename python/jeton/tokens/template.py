@@ -15,7 +15,7 @@ from .roles import TEMPLATE_KEYS
 
 __all__ = ["with_template"]
 
-_PAIR = "$A $B:1"  # as TemplateProcessing of tokenizers, if no pair is given
+_PAIR = "$A $B:1"  # the default of TemplateProcessing of `tokenizers`
 _A, _B = ({"sequence": text, "type_id": 0} for text in "AB")
 _NOTHING = {"single": [_A], "pair": [_A, _B]}
 
@@ -24,7 +24,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
     """Implements `Tokenizer.with_template`; returns the fields of the definition that change."""
     config = {key: value for key, value in tok.definition.config.items() if key not in TEMPLATE_KEYS}
     old = tok.definition.template or {}
-    # How offsets are trimmed belongs to the pre-tokenizer's spaces, and stays.
+    # The trimming of offsets depends on the pre-tokenizer's spaces, so it is kept.
     trims = {**_NOTHING, **{name: old.get(name, False) for name in ("trim_offsets", "add_prefix_space")}}
     if single is None:
         if pair is not None:
@@ -37,7 +37,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
         "trim_offsets": trims["trim_offsets"],
         "add_prefix_space": trims["add_prefix_space"],
     }
-    if sets_overflow_types(template):  # it is like a RobertaProcessing, and is none
+    if sets_overflow_types(template):  # it looks like a RobertaProcessing, but is not one
         template["overflow_type_ids"] = False
     return {"template": template, "config": config}
 

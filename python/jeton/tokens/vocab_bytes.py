@@ -1,4 +1,4 @@
-"""`VocabBytes`: what constrained decoding needs of a vocabulary, as plain lists."""
+"""`VocabBytes`: the facts about a vocabulary that constrained decoding needs, as plain lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class VocabBytes:
     Attributes:
         tokens: the bytes that each id adds to decoded text, the spelling of a special token, and ``b""`` for an id that
             the vocabulary does not have.
-        special_ids: ids of special tokens, ascending. No text has them.
+        special_ids: ids of special tokens, ascending. No text produces them.
         eos_id: id of the role ``eos``; None without one.
     """
 
@@ -41,7 +41,7 @@ class VocabBytes:
 
 
 class _Tokenizer(HasVocabulary, Protocol):
-    """Members of a tokenizer that are read here."""
+    """Members of a tokenizer that this module reads."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]: ...

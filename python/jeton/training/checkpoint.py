@@ -76,7 +76,7 @@ def _run(
     progress: Callable[[int], object] | None,
     **other: int,
 ) -> _core.Run:
-    """Run settings with the checkpoint file of this name; `other`: numbers that a checkpoint must equal to be used."""
+    """Run settings with the checkpoint file of this name; `other`: numbers that must equal the checkpoint's."""
     memory, threads = limits.memory(), limits.num_threads
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
@@ -108,7 +108,7 @@ def _save(path: Path, made: Mapping[str, Any], learned: bytes, **other: int) -> 
 
 
 def _saved(path: Path, made: Mapping[str, Any], size: int | None = None) -> bytes | None:
-    """Reads what an earlier run learned; None if there is no file, or one for another vocabulary size than `size`."""
+    """Reads the results of an earlier run; None if there is no file, or if it is for a size other than `size`."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

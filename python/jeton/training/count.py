@@ -36,8 +36,8 @@ __all__ = ["count", "count_batches", "count_pretokens", "counts_of", "without_ra
 
 _log = logging.getLogger("jeton")
 
-SUFFIX = ".jtc"  # of a file of counts
-PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # of a folder of shards
+SUFFIX = ".jtc"  # suffix of files of counts
+PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files of a folder of shards
 
 # Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
 PATIENCE = 0.6
@@ -53,8 +53,8 @@ TABLES_SHARE = 0.3
 def counts_of(corpus: object) -> Counts | None:
     """Loads counts if the corpus is files of counts, which are weighted and added, each once; else None.
 
-    The suffix decides, never the content. A folder with files of counts means these; of a folder of shards, without the
-    joined file.
+    The suffix decides, never the content. A folder stands for its files of counts; for a folder of shards, for all but
+    the joined file.
 
     Raises:
         ConfigError: a mixture of files of counts and other files, or shards of counts that are not complete.
@@ -93,7 +93,7 @@ def counts_of(corpus: object) -> Counts | None:
 
 
 def _counts_at(name: str) -> list[str]:
-    """Files of counts, or globs of them, at a path or URL; empty if it has others.
+    """Files of counts, or globs of them, at a path or URL; empty if other files are there.
 
     Raises:
         ConfigError: as `counts_of`.
@@ -268,7 +268,7 @@ class _CountingRun:
         self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
         self._most = int(limit * TABLES_SHARE)
         self._began = spill.position
-        # Positions before and after the current batch: after a signal, the counter's total selects the valid one.
+        # Positions before and after the current batch; after a signal, the counter's total tells which is valid.
         self._positions = {self._began.documents: self._began}
         self._saved = time.monotonic()
 
@@ -285,7 +285,7 @@ class _CountingRun:
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # only one source may be in memory when all are merged
+            self._put()  # spilled: when all sources are merged, only one may be in memory
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""
@@ -323,7 +323,7 @@ class _CountingRun:
         self._check(passed, at_end=True)
 
     def _check(self, passed: Position, *, at_end: bool = False) -> None:
-        """Checks that the documents passed over are those that the checkpoint has counted.
+        """Checks that the documents skipped so far are those that the checkpoint has counted.
 
         Raises:
             ConfigError: other documents.

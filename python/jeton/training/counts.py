@@ -39,7 +39,7 @@ class Counts:
         corpus_bytes: total bytes of the documents.
         special_tokens: special tokens that split the documents.
         special_tokens_found: number of their occurrences.
-        dropped: dropped rare pretokens; None if none were to be dropped.
+        dropped: dropped rare pretokens; None without `min_count`.
         skipped: kind of error -> number of skipped records (``errors="skip"``).
 
     Examples:

@@ -17,7 +17,7 @@ from .dropped import DroppedPretokens
 
 __all__ = ["CountsReport", "ScriptShare", "counts_report"]
 
-POINTS = 32  # of the curve
+POINTS = 32  # points of the curve
 
 
 class ScriptShare(NamedTuple):

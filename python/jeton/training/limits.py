@@ -1,6 +1,6 @@
 """Limits of memory, disk and threads for counting and learning.
 
-The memory limit is that of the caller, or a quarter of the available memory.
+The caller sets the memory limit; by default it is a quarter of the available memory.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Limits:
             learning reads and writes files beyond it. None: a quarter of the memory of the machine or container.
         spill_folder: parent of the temporary folder for spilled data. None: the system's temporary folder.
         checkpoint: folder in which counts are saved every 30 seconds, merges and Unigram pieces every 20, and all at
-            Ctrl-C. The same call with the same folder resumes, also after the process was killed. It is not removed.
+            Ctrl-C. The same call with the same folder resumes, even after the process was killed. The folder is not
+            removed.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
 
     Raises:
@@ -101,7 +102,7 @@ class Limits:
     def batch_bytes(self) -> int:
         """Size of a batch of documents, in bytes."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three batches are in memory
 
     @property
     def memory_options(self) -> MemoryOptions:
@@ -113,7 +114,7 @@ class Limits:
         return make_memory(*self.memory_options)
 
     def of_part(self, name: str) -> Limits:
-        """Limits for counting a part of the corpus, or the corpus again: with a separate checkpoint."""
+        """Limits for counting a part of the corpus, or the corpus again, with a separate checkpoint."""
         return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
 
 

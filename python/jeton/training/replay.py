@@ -44,7 +44,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
         corpus: its training corpus, up to 10,000 bytes. The merges can be replayed on another text, too; then a merge
             need not be the most frequent pair. A tokenizer that keeps no merges, or whose symbols have a prefix, needs
             the `Counts` that it was trained on.
-        top: number of most frequent pairs listed in each step.
+        top: number of most frequent pairs to list in each step.
 
     Raises:
         ConfigError: a tokenizer without merges, or with merges across words; documents where counts are needed; too
@@ -77,7 +77,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
         if batch.weight != 1:
             raise ConfigError("replay does not support weighted sources; pass counts instead", option="corpus")
         texts += batch.texts
-        _check_size(sum(map(len, texts)))  # before the rest of a large file is read
+        _check_size(sum(map(len, texts)))  # checked before the rest of a large file is read
     return replay_texts(tok, texts, top=top)
 
 
@@ -143,7 +143,7 @@ def _merges(tok: Tokenizer) -> Sequence[tuple[int, int, int]]:
 
 
 def _is_by_words(tok: Tokenizer) -> bool:
-    """True if the pretokens of training are not those of encoding, or not spelled as in the text."""
+    """True if training had other pretokens than encoding, or spelled them differently from the text."""
     model = tok.definition.model
     return not isinstance(model, Bpe) or bool(model.continuing_subword_prefix)
 
@@ -260,7 +260,7 @@ class _ReplayRun:
                 at = ids.index(left, at)
             except ValueError:
                 break
-            if ids[at + 1] != right:  # in range: the last item is a separator
+            if ids[at + 1] != right:  # never out of range, because the last item is a separator
                 at += 1
                 continue
             self._joined[ends[at]] = rank

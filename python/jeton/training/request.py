@@ -76,7 +76,7 @@ class TrainingRequest:
         return self.level == "char"
 
     def to_json(self) -> dict[str, Any]:
-        """The arguments that determine the merges, as saved with a checkpoint: all but the vocabulary size."""
+        """The arguments that determine the merges, as saved with a checkpoint; excludes the vocabulary size."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "vocab_size"}
         rules, superwords = given.pop("rules"), given.pop("superwords")
         if rules != NO_RULES:

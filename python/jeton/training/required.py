@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): merges after the learned ones, which join what those leave of each token."""
+"""Required tokens (`Rules.required`): merges after the learned ones, which complete each token."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> Non
 def add_required(
     vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
-    """Makes each text one token: appends merges of the tokens that the learned merges leave of it.
+    """Makes each text one token: appends merges that join the tokens into which the learned merges encode it.
 
     Args:
         vocabulary: the alphabet and the learned merges.

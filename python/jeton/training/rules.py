@@ -1,8 +1,8 @@
 """Constraints on merges: `Rules` on the tokens of a vocabulary, and `Superwords`, a second stage that crosses words.
 
-`Rules` is the Python side. The core checks each pair when it first appears (``train/rules/named.rs``). Digit grouping
-from the right is part of the pattern instead, because the group of a digit depends on the digits after it. `required`
-adds the merges of required tokens.
+`Rules` checks and converts the options. The core applies them to each pair when it first appears
+(``train/rules/named.rs``). Digit grouping from the right is part of the pattern instead, because the group of a digit
+depends on the digits after it. `required` adds the merges of required tokens.
 
 Left out: rules about the position of a token in the text.
 
@@ -36,8 +36,8 @@ class Rules:
     """Constraints on merged tokens. Each is a property of a token's bytes and can be checked on any vocabulary.
 
     Attributes:
-        whole_characters: a token with part of a character holds nothing else. (Byte-level tokens of rare characters are
-            built from such parts.) At byte level, the next three rules imply it.
+        whole_characters: a token that holds a part of a character holds nothing else. (Byte-level tokens of rare
+            characters are built from such parts.) At byte level, the next three rules imply it.
         one_class: a token consists of letters with their marks, of numbers, of white space, or of other characters,
             after at most one leading space.
         one_script: the letters of a token have one script; Han, Hiragana and Katakana count as one.

@@ -105,7 +105,7 @@ def train(
         'ne'
 
     Source:
-        Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in docs/training.md. Plain version:
+        Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Tie rules: docs/training.md. Plain version:
         reference/step04_train.py.
     """
     if log is not None:
@@ -182,7 +182,7 @@ def _train(
         try:
             learned = recipe.learn(context)
         except ConfigError as error:
-            error.option = error.option or "vocab_size"  # the core's only error: more characters than entries
+            error.option = error.option or "vocab_size"  # the core raises only this one: more characters than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))

@@ -1,10 +1,10 @@
-"""Utilities that know nothing of tokenizers: argument checks, files, progress, and classes without slow imports.
+"""Utilities that do not depend on tokenizers: argument checks, files, progress, and classes without slow imports.
 
 ```text
 arguments                    checks with errors that name the argument
 atomic, compression          files that are whole or absent; streams of compressed files
 machine, threads             available memory; number of threads
-forks, locks                 imports and locks that a forked process does not wait for
+forks, locks                 imports and locks for which a forked process never waits
 messages, language           text for people, in the language of the command line, from catalogs/
 progress                     events of long operations, and their reporters
 lazy, record, readonly       attributes on first use; frozen dataclasses; read-only dicts and lists

@@ -28,7 +28,7 @@ except ImportError:  # Windows: an open file cannot be removed, so no lock is ne
 
 __all__ = ["copy_atomically", "is_stream", "own_mode", "remove_stale", "write_atomically"]
 
-_MOST_CHARS = 50  # of the target's name in a temporary file's name: file systems permit 255 bytes
+_MOST_CHARS = 50  # bytes of the target's name in a temporary file's name; file systems permit 255 in all
 # Errors of writing, which have no name of a file if a buffer is written.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -44,7 +44,7 @@ def write_atomically(
         path: the target. A symbolic link is replaced, not followed.
         sweep: remove stale temporary files of the target first, which lists its folder. For a folder of many files,
             pass False, and call `remove_stale` once.
-        replace: False: the target must not exist when the block ends, also if two processes write it at once.
+        replace: False: the target must not exist when the block ends, even if two processes write it at once.
         streams: write to a named pipe, a device, or a descriptor of this process (see `is_stream`) when the block ends
             without an error, instead of replacing it. For paths that a user names as an output.
 
@@ -68,7 +68,7 @@ def write_atomically(
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     folder, name = os.path.split(os.fspath(path))
-    folder = os.path.realpath(folder)  # once: the current folder may change
+    folder = os.path.realpath(folder)  # resolved once, because the current folder may change
     target = os.path.join(folder, name)
     temporary = os.path.join(folder, f".{name[:_MOST_CHARS]}.{os.urandom(8).hex()}.tmp")
     lock = None
@@ -167,7 +167,7 @@ def _open_stream(path: str | os.PathLike[str]) -> int:
     if own is not None:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
-                stream.flush()  # what was printed before comes before
+                stream.flush()  # text printed earlier must come first
         return os.dup(own)
     descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)  # the file may have changed since `is_stream`
     if not _is_stream_mode(os.fstat(descriptor).st_mode):
@@ -177,7 +177,7 @@ def _open_stream(path: str | os.PathLike[str]) -> int:
 
 
 def own_mode(path: str | os.PathLike[str]) -> int | None:
-    """Returns the permissions of a file of this user; None for a link, for a file of another user, and for no file.
+    """Returns the permissions of a file of this user; None for a link, another user's file, or a missing file.
 
     Examples:
         >>> own_mode("missing.txt") is None
@@ -235,7 +235,7 @@ def remove_stale(folder: str | os.PathLike[str]) -> None:
 
 
 def _remove_left(folder: str, name: str, own: str) -> None:
-    """Removes stale temporary files of the names that match a regex: those of processes that have ended."""
+    """Removes temporary files whose names match a regex and whose processes have ended."""
     is_temporary = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.tmp").fullmatch
     with suppress(OSError):
         for entry in os.listdir(folder or "."):
@@ -249,7 +249,7 @@ def _remove_if_left(path: str) -> None:
     if fcntl is None:
         os.unlink(path)
         return
-    # Not through a link, and not waiting for a named pipe: another user may have put either there.
+    # Neither follows a link nor waits for a named pipe: another user may have created either.
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,17 +1,16 @@
 """Forks during imports: a child process never waits for an import that a thread of its parent had begun.
 
-Functions of this package import what only they need on their first call. While a module is imported, Python holds a
-lock for it. A child that another thread forks meanwhile inherits the lock in that state, with a module that is half
-executed, and no thread that would finish either: every call that needs the module would block forever.
+Functions of this package import modules that only they need on their first call. While a module is imported, Python
+holds a lock for it. If another thread forks during the import, the child inherits a held lock and a half-executed
+module, but no thread that would finish the import: every call that needs the module would block forever.
 
 - Before a fork, the forking thread waits until no other thread is importing anything for this package, or one of its
   dependencies. Other imports are not waited for, and may never end: a module can be a server.
-- From then until the fork, imports cannot be held up without the risk of a deadlock with what other packages lock
-  before a fork. In the child, those that other threads began in these microseconds are therefore undone: their locks
-  and half-executed modules are removed, so that the modules are imported again. So are imports that had not ended when
-  the wait did.
+- Between the end of the wait and the fork, blocking imports would risk a deadlock with locks that other packages
+  acquire before a fork. The child therefore undoes imports that other threads began in these microseconds, or that
+  outlasted the wait: it removes their locks and half-executed modules, so that the modules are imported again.
 
-This module is loaded by ``import jeton``, and imports only what every interpreter has loaded.
+This module is loaded by ``import jeton``, and imports only modules that every interpreter has loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from time import monotonic, sleep
 
 try:
     from _frozen_importlib import _module_locks  # type: ignore[attr-defined]  # name -> weak reference to its lock
-except ImportError:  # a later version of Python
+except ImportError:  # later versions of Python lack it
     _module_locks = {}
 
 TYPE_CHECKING = False
@@ -35,7 +34,7 @@ __all__ = ["forget_imports", "wait_for_imports"]
 # Importing NumPy takes a tenth of a second, from a slow network file system some seconds.
 MAX_WAIT_S = 10.0
 INTERVAL_S = 0.001
-MAX_EQUAL = 10  # intervals after which a thread in one place of `logging` is taken to wait for the fork
+MAX_EQUAL = 10  # intervals after which a thread at the same place in `logging` is assumed to wait for the fork
 
 _PACKAGE = __name__.partition(".")[0]
 _DEPENDENCIES = {_PACKAGE, "click", "numpy", "tqdm"}
@@ -49,7 +48,7 @@ def wait_for_imports() -> None:
     end = monotonic() + MAX_WAIT_S
     is_used, importing = _use_by_other_threads()
     if is_used:
-        sleep(0)  # then no other thread gets the interpreter for some milliseconds, enough to reach the fork
+        sleep(0)  # then no other thread gets the GIL for some milliseconds, enough to reach the fork
         is_used, importing = _use_by_other_threads()
     logging, num_equal = _calls_of_logging(), 0
     while importing and num_equal < MAX_EQUAL and monotonic() < end:
@@ -84,8 +83,8 @@ def _imported_by_other_threads() -> dict[str, int]:
 def _calls_of_logging() -> set[tuple[int, int, int]]:
     """Calls of `logging` in which other threads are: thread, frame and instruction.
 
-    `logging` locks its loggers before a fork. If its hook precedes ours, an import that makes a logger waits for the
-    fork, and waiting for the import would be a deadlock.
+    `logging` locks its loggers before a fork. If its hook runs before ours, an import that makes a logger waits for the
+    fork, so waiting for that import would deadlock.
     """
     own, calls = get_ident(), sys._current_frames().items()
     return {
@@ -96,12 +95,12 @@ def _calls_of_logging() -> set[tuple[int, int, int]]:
 
 
 def _use_by_other_threads() -> tuple[bool, set[int]]:
-    """Tests whether other threads are in functions of this package, and returns those that import something for it."""
+    """Tests whether other threads are in functions of this package; returns those that are importing for it."""
     own, is_used = get_ident(), False
     importing = {owner for name, owner in _imported_by_other_threads().items() if _is_ours(name)}
     for thread, innermost in sys._current_frames().items():
         frame: FrameType | None = innermost if thread != own else None
-        has_import = False  # in a function that `frame` calls
+        has_import = False  # in a function that `frame` called
         while frame is not None:
             if frame.f_code.co_filename == _IMPORT_SYSTEM:
                 has_import = True

@@ -150,7 +150,7 @@ _OF_METHODS = {
     "truncate": _OF_CUTTING,
 }
 
-# Name in another package -> what it is here.
+# Name in another package -> its counterpart in Jeton.
 NAMES: dict[str, str] = {
     "get_encoding": "jeton.load(name)",
     "encoding_for_model": "jeton.load(model)",
@@ -161,7 +161,7 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(("SentencePieceTrainer", "ByteLevelBPETokenizer"), _TRAIN),
 }
 
-# Attribute of a result of another library -> what it is here, by the class of ours.
+# Class of Jeton -> attribute of another library's result -> its counterpart.
 RESULTS: dict[str, dict[str, str]] = {
     "Encoding": {
         "input_ids": "encoding.ids",

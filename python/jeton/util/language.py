@@ -6,7 +6,7 @@ are raised, because ``str(error)`` is English for every caller of the library; t
 the message by its fixed text instead. A catalog is read only if its language is chosen, and that of errors only for an
 error.
 
-Left out: JSON, CSV, names of options and values of them, which programs read and which are the same in each language.
+Left out: JSON, CSV, and names and values of options. Programs read them, so they are the same in each language.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _clause(clause: str, templates: _Templates) -> str:
 def _templates(language: str) -> _Templates:
     """The messages of errors as regular expressions, with their translations; the most specific first."""
     catalog = read_catalog("errors", language)
-    # Messages that begin with a placeholder match nearly anything before their fixed text, also another message.
+    # A message that begins with a placeholder matches nearly any text before its fixed text, even another message.
     keys = sorted(catalog, key=lambda key: (key.startswith("{"), -len(re.sub(r"\{\w*\}", "", key))))
     return tuple((_pattern(key), catalog[key]) for key in keys)
 

@@ -1,4 +1,4 @@
-"""Attributes that are made on first use: of packages, whose modules are then imported, and of objects.
+"""Attributes that are computed on first use: those of packages import a module, those of objects call a method.
 
 `functools.cached_property` has a lock before Python 3.12, for all objects of a class. A forked child, or a signal
 handler, could wait for it forever.

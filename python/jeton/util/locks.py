@@ -24,14 +24,14 @@ _LOCKS: WeakSet[ForkLock] = WeakSet()
 
 
 class ForkLock:
-    """Reentrant lock as a context manager, which a forked process gets unlocked.
+    """Reentrant lock as a context manager. A forked process gets it unlocked.
 
     A signal handler or a finalizer that runs in the thread that holds the lock acquires it again.
 
     Attributes:
-        depth: number of acquisitions by the thread that holds the lock; above 1, what it guards may be half done.
-        was_forked: True if the process was forked while another thread held the lock, so that what it guards may be
-            half done. Whoever repairs that sets it to False.
+        depth: number of acquisitions by the thread that holds the lock; above 1, the guarded data may be inconsistent.
+        was_forked: True if the process was forked while another thread held the lock, so that the guarded data may be
+            inconsistent. The code that repairs it sets this to False.
 
     Examples:
         >>> with ForkLock() as lock, lock:
@@ -58,7 +58,7 @@ class ForkLock:
 
     def _renew(self) -> None:
         if self.depth and self._owner == threading.get_ident():
-            return  # the thread that forked holds it, here too
+            return  # the thread that forked still holds it in the child
         self.was_forked = self.depth > 0
         self.depth = 0
         self._lock = threading.RLock()

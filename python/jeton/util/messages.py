@@ -2,7 +2,7 @@
 
 The English text stays in the code and is the key of the catalog: ``translate("{left} or {right}", left=a, right=b)``.
 A catalog is a mapping from English messages to those of another language, with the same named placeholders. Without
-one, which is the case for every caller but the command line, the messages are English.
+one, as for every caller other than the command line, the messages are English.
 
 Left out: the choice of a language, reading of catalogs, and messages of errors, which are in `jeton.util.language`.
 """
@@ -17,7 +17,7 @@ __all__ = ["Catalog", "counted", "is_translated", "translate", "use_catalog"]
 
 Catalog = Mapping[str, str]
 
-# Not a global variable: the server of the playground answers in English on threads of a Chinese command line.
+# Not a global variable: a playground that is started by a Chinese command line also answers in English.
 _catalog: ContextVar[Catalog | None] = ContextVar("jeton_catalog", default=None)
 
 

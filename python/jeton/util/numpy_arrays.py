@@ -1,4 +1,4 @@
-"""NumPy, imported for the first array: that takes as long as loading a vocabulary."""
+"""NumPy, imported for the first array only, because that takes as long as loading a vocabulary."""
 
 from __future__ import annotations
 

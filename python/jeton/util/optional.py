@@ -14,7 +14,7 @@ def import_optional(module: str, purpose: str, extra: str | None = None) -> Any:
 
     Args:
         module: name of the module.
-        purpose: what needs it, for the error.
+        purpose: the feature that needs it, for the error.
         extra: extra of Jeton that installs it; None: it is installed by its own name.
 
     Raises:

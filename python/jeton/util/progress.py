@@ -4,8 +4,7 @@
 ``progress``, ``report`` is callable: it draws a bar on standard error, calls the caller's function, or does nothing.
 Bars throttle themselves, so a loop may report at any rate.
 
-Left out: the points in time to report, which each operation chooses; a bar for notebooks (tqdm's text bar is readable
-there, too).
+Left out: when to report, which each operation decides; a bar for notebooks (tqdm's text bar is readable there, too).
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
             called with every event, in the working thread, and an exception that it raises stops the operation.
 
     Yields:
-        The reporter; leaving the block closes the bar, also after an exception.
+        The reporter; leaving the block closes the bar, even after an exception.
 
     Raises:
         ConfigError: another type.

@@ -2,8 +2,8 @@
 
 Importing `dataclasses` and making 14 classes with it adds 12 to 15 ms to the start of a process, which takes 18 ms with
 a small vocabulary (docs/decisions/0017-standard-library.md). A record has the fields, the constructor, the comparison,
-the `repr` and the immutability of a dataclass, and type checkers see one (`record.pyi`). What `dataclasses` and
-`inspect` read of a class is made by them when they ask, so their functions work on records.
+the `repr` and the immutability of a dataclass, and type checkers see one (`record.pyi`). The attributes that
+`dataclasses` and `inspect` read are made by `dataclasses` on first access, so their functions work on records.
 
 Left out: inheritance of fields, slots, fields by keyword only, annotations that are not strings.
 """
@@ -81,7 +81,7 @@ def _init(self: Any, *values: Any, **named: Any) -> None:
             fields[name] = factory()
     is_twice = values and named and not named.keys().isdisjoint(names[: len(values)])
     if fields.keys() != self._names or len(values) > len(names) or is_twice:
-        _dataclass(type(self))(*values, **named)  # raises the error of a wrong call
+        _dataclass(type(self))(*values, **named)  # raises the TypeError of a wrong call
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 

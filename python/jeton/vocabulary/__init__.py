@@ -2,7 +2,7 @@
 
 ```text
 trees         merge trees of all entries; first_merges: training's smaller vocabularies
-prune         fewer entries; removing: tokens that a caller names; references: what refers to them; renumber: other ids
+prune         fewer entries; removing: tokens that a caller names; references to them; renumber: other ids
 add_words     words as entries with merges; extend: more merges from a corpus; merge_vocab: two vocabularies
 whole_words   words as entries of Unigram and WordPiece models; scores: the lowest score of a Unigram model
 growth        common parts of these three

@@ -1,4 +1,4 @@
-"""Words as entries with merges; `whole_words` has those of models without merges."""
+"""Words as entries with merges; `whole_words` is for models without merges."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     """Adds words to the model, which finds them inside of pretokens.
 
     BPE: the words get merges after all others, so text changes only where the old tokens of a word are adjacent. A word
-    of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a word gets an entry that is its
-    one token where it stands as a word, and a piece of longer words where the model prefers it; text that does not
-    spell it is unchanged. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the model runs.
+    of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a word gets an entry, which is
+    the only token of the word itself, and part of longer words if the model prefers it; text that does not spell it is
+    unchanged. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the model runs.
 
     Args:
         tok: a tokenizer with BPE merges or ranks, SentencePiece's BPE, a Unigram or a WordPiece model.
@@ -71,7 +71,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     by_text = [
         (word, id)
         for word, content, id in zip(wanted, contents, found.tolist(), strict=True)
-        if tok.definition.is_byte_level or content.startswith(WORD_START)  # others have no text of their own
+        if tok.definition.is_byte_level or content.startswith(WORD_START)  # the others have no text of their own
     ]
     _check_encoding(made, [word for word, _ in by_text], [id for _, id in by_text])
     new = np.arange(tok.vocab_size, made.vocab_size)

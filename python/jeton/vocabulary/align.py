@@ -109,7 +109,7 @@ class Alignment:
 def align(a: Tokenizer, b: Tokenizer) -> Alignment:
     """Aligns two tokenizers: the map of their vocabularies by bytes, and `Alignment.spans` of texts.
 
-    For speculative decoding with a model of another tokenizer, and for distillation across tokenizers.
+    Use it for speculative decoding with a model of another tokenizer, and for distillation across tokenizers.
 
     Examples:
         >>> import jeton

@@ -74,14 +74,14 @@ def effect(
 ) -> dict[str, Any]:
     """Effect of new entries on a corpus.
 
-    New merges come after all old ones: each new token replaces two or more old ones, and the others are the same tokens
-    at the same places. So the share of old tokens that are replaced follows from numbers of tokens.
+    New merges come after all old ones, so each new token replaces two or more old ones, and all other tokens stay in
+    place. The share of replaced tokens therefore follows from the numbers of tokens.
 
     Args:
         before, after: the tokenizers.
         corpus: documents.
         first_new: the first id of a new entry.
-        in_place: the new entries are merges. False: tokens are compared by place.
+        in_place: the new entries are merges. False: tokens are compared by position.
     """
     num_bytes = old = new = kept = documents = 0
     for batch in open_corpus(corpus).batches(BATCH_BYTES):
@@ -107,7 +107,7 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Share of the parent's tokens of a corpus that are the same tokens at the same places in the child's encoding.
+    """Share of the parent's tokens of a corpus that the child's encoding has at the same positions.
 
     Args:
         parent, child: the tokenizers.
@@ -125,7 +125,7 @@ def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], 
 
 
 def _num_same(theirs: NDArray[np.int64], ours: NDArray[np.int64]) -> int:
-    """Number of rows that two arrays share, which are unique in each."""
+    """Number of rows that two arrays share. In each array, rows are unique."""
     rows = np.concatenate([theirs, ours])
     order = np.lexsort(rows.T)
     return int((np.diff(rows[order], axis=0) == 0).all(axis=1).sum())

@@ -1,4 +1,4 @@
-"""Extending a vocabulary: more merges, learned on top of those it has."""
+"""Extending a vocabulary: more merges, learned after the existing ones."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def extend(
         corpus: text of the new language or domain, as for `jeton.train`; or counts of this tokenizer's pretokens.
         n: number of merges.
         protect: text whose encoding may not change, with or without permission for its special tokens: pairs of tokens
-            that are adjacent in it are not merged. Added tokens with flags (``lstrip``, …) are taken as if without.
-        other: text on which the report says how much of it changes.
+            that are adjacent in it are not merged. Flags of added tokens (``lstrip``, …) are ignored here.
+        other: text for which the report gives the share of changed tokens.
         tie_break: order of pairs with equal counts; default: that of the tokenizer's training, or ``"lowest_ids"``.
         min_frequency: pairs with a lower count are not merged.
         rules: constraints on the new tokens.

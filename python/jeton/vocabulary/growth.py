@@ -1,4 +1,4 @@
-"""Common parts of the verbs that append entries: check of the model, new tokenizer, plan, merge trees."""
+"""Common parts of the functions that append entries: check of the model, new tokenizer, plan, merge trees."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
 
 
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
-    """The tokenizer with a vocabulary that has more entries, the plan, and the merge trees after.
+    """The tokenizer with an extended vocabulary, the plan, and the new merge trees.
 
     The pieces of a new entry are the leaves of its merge tree that are old tokens: old merges come first, so these are
     the tokens of its bytes before.
@@ -49,7 +49,7 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
     is_old = np.zeros(made.vocab_size, bool)
     is_old[tok._core.ids()] = True
     ids = np.arange(made.vocab_size)
-    copied = np.where(ids < tok.vocab_size, ids, -1)  # rows of unused ids, too
+    copied = np.where(ids < tok.vocab_size, ids, -1)  # unused ids have rows, too
     new = np.flatnonzero(~is_old & (trees.kinds > 0))
     rows, pieces = trees.pieces(new, is_old)
     pairs = [(new[rows], pieces)]

@@ -38,16 +38,16 @@ def merge_vocab(
 ) -> Surgery:
     """Appends the entries of `b` to `a`, with merges that reach them.
 
-    All ids of `a` stay. Merges of `a` come first; then each entry of `b`, in the order of its merges, gets the merge of
-    the two tokens that the merges before leave of it. An entry of which they leave more than two tokens cannot be
-    reached by one merge, and is left out (for a model that looks up whole pretokens, it is appended for these). The
-    normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of `b` follow as added tokens.
+    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of its merges, gets a merge of
+    the two tokens into which the merges so far encode it. An entry that they encode into more than two tokens cannot be
+    reached by one merge, and is left out (unless the model looks up whole pretokens; then it is appended for those).
+    The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of `b` follow as added tokens.
 
     Args:
         a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
         b: one of the same kind.
-        corpus_a, corpus_b: texts of each, on which the report gives the share of the parent's tokens that the merged
-            tokenizer has at the same places.
+        corpus_a, corpus_b: texts of each, for which the report gives the share of the parent's tokens that the merged
+            tokenizer has at the same positions.
 
     Returns:
         The merged tokenizer. `report["left_out"]`: by reason, ids in `b` of entries that merges do not reach;

@@ -62,7 +62,7 @@ class Plan(PlanRows):
         Args:
             before, after: the tokenizers.
             copied: as the attribute.
-            pieces: new id and old id of each piece of a new entry; None: there are none.
+            pieces: new id and old id of each piece of a new entry; None without new entries.
         """
         empty = np.empty(0, np.int64)
         new, old = (empty, empty) if pieces is None else pieces

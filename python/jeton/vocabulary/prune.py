@@ -1,4 +1,4 @@
-"""Pruning: fewer entries, closed under the merges that text reaches them by."""
+"""Pruning: fewer entries, closed under the merges by which text reaches them."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def prune(
         `report["for_merges"]` is the number of tokens that stay for the merge trees of others.
 
     Raises:
-        ConfigError: no criterion, unknown tokens, or a size below what must stay; a token of `remove` that others need
-            or that is referred to.
+        ConfigError: no criterion, unknown tokens, or a size below the number of entries that must stay; a token of
+            `remove` that others need or that is referred to.
         UnsupportedFeatureError: WordLevel, word and character models; SentencePiece's BPE with a piece of characters
-            that are no pieces.
+            that are not pieces.
 
     Examples:
         >>> import jeton

@@ -53,8 +53,8 @@ def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, s
 def without_references(definition: Definition, tokens: Mapping[int, str]) -> Definition:
     """The definition without its references to some tokens.
 
-    The template loses the items of these tokens. A chat template that names one is dropped as a whole. Without a role
-    of the template, keys by which transformers would build a template from it are dropped, too.
+    The template loses the items of these tokens. A chat template that names one is dropped as a whole. If a role of the
+    template is removed, keys by which transformers would build a template from it are dropped, too.
 
     Args:
         definition: the definition.
@@ -109,7 +109,7 @@ def _chat_templates(definition: Definition) -> Iterator[tuple[str | None, str]]:
     chat = definition.chat_template
     if isinstance(chat, str):
         yield None, chat
-    elif isinstance(chat, list | tuple):  # as transformers lists several
+    elif isinstance(chat, list | tuple):  # the form in which transformers lists several
         for each in chat:
             if isinstance(each, Mapping) and isinstance(each.get("template"), str):
                 yield str(each.get("name")), each["template"]
@@ -125,7 +125,7 @@ def _named(source: str, tokens: Mapping[int, str], roles: Mapping[str, str]) -> 
 
 
 def _padded(padding: Mapping[str, Any], tokens: Mapping[int, str]) -> str | None:
-    """The removed token that rows are padded with."""
+    """The removed token with which rows are padded."""
     id, token = padding.get("pad_id"), padding.get("pad_token")
     if isinstance(id, int) and id in tokens:
         return tokens[id]

@@ -60,7 +60,7 @@ def _refuse(tok: Tokenizer, id: int, why: str) -> None:
 
 
 def without_tokens(tok: Tokenizer, removed: NDArray[np.bool_], *, drop: bool) -> tuple[Tokenizer, list[str]]:
-    """The tokenizer without references to some of its special and added tokens, which are still there; and their names.
+    """The tokenizer without references to some of its special and added tokens, which it keeps; and their names.
 
     Args:
         tok: the tokenizer.

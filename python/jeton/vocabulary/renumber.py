@@ -32,7 +32,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
         map: old id -> new id, for each id that changes; or an array of new ids by old id. No two may be equal.
 
     Raises:
-        ConfigError: an id that the tokenizer does not have, a new id given twice, or one that is no id.
+        ConfigError: an id that the tokenizer does not have, a new id given twice, or a value that is not an id.
 
     Examples:
         >>> import jeton
@@ -57,7 +57,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """The tokenizer with new ids by old id, -1 to drop an entry; False if ranks by id became a list of merges."""
+    """The tokenizer with new ids by old id (-1 drops an entry); False if ranks by id became a list of merges."""
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}

@@ -1,8 +1,8 @@
 """Files of safetensors, read and written in blocks.
 
-The format is a length, a JSON header and the tensors' bytes. It is read here and not with the safetensors package,
-because that one writes all tensors at once from memory, and NumPy has no bfloat16. The core reads the header, and
-refuses what that package refuses.
+The format is a length, a JSON header and the tensors' bytes. The safetensors package is not used, because it writes all
+tensors at once from memory, and NumPy has no bfloat16. The core reads the header, and refuses the same files as that
+package.
 
 Left out: types other than floating point, except for copying. Source: huggingface/safetensors, README.md, "Format".
 """

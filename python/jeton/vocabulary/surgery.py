@@ -1,4 +1,4 @@
-"""`Surgery`: the result of changing a vocabulary, and how it is built."""
+"""`Surgery`: the result of changing a vocabulary, and its construction."""
 
 from __future__ import annotations
 

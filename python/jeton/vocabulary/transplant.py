@@ -16,7 +16,7 @@ __all__ = ["donor_rows", "mixed_rows"]
 
 Terms = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
-BLOCK = 256  # new entries at once: a block's similarities to 200,000 anchors take 400 MB
+BLOCK = 256  # new entries per block, whose similarities to 200,000 anchors take 400 MB
 
 
 def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
@@ -29,7 +29,7 @@ def mixed_rows(
 ) -> Terms:
     """Weights of old tokens for each new entry that the donor has. The others keep their means of pieces.
 
-    A row of zeros, of a token that the donor never saw, says nothing: the token counts as one that it does not have.
+    A token that the donor never saw, whose row is zero, counts as one that the donor does not have.
 
     Args:
         method: ``"focus"`` or ``"omp"``.

@@ -48,13 +48,13 @@ class MergeTrees:
         """The trees of a tokenizer.
 
         Raises:
-            UnsupportedFeatureError: SentencePiece's BPE with a piece of characters that are no pieces.
+            UnsupportedFeatureError: SentencePiece's BPE with a piece of characters that are not pieces.
         """
         kinds, left, right, is_unit = map(column, tok._core.merge_trees())
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
         model = tok.definition.model
-        if isinstance(model, Unigram) and model.byte_fallback:  # of HF: ordinary pieces, which text can spell, too
+        if isinstance(model, Unigram) and model.byte_fallback:  # HF: ordinary pieces, which text can also spell
             found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
             ids = [id for id in found if id is not None and kinds[id] == TOKEN]
             kinds[ids] = BYTE

@@ -1,14 +1,14 @@
 """Words as entries of Unigram and WordPiece models, which have no merges.
 
-WordPiece: the longest match is the word itself. Text changes where a word begins with a new one, and had a shorter
-first match.
+WordPiece: the longest match is the word itself. Text changes only where a word begins with a new entry and had a
+shorter first match.
 
 Unigram: the new piece w, of n characters, gets the least score s, in single precision, such that
 
 - s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e the rounding
-  error of an addition. From equal sums on, the best path takes w where both of its ends are boundaries: the sum after w
-  is at least S + s - e, and after k <= n other pieces at most S + best(w) + k·e. Of equal sums the first counts, and
-  that is the longest piece.
+  error of an addition. After equal sums S, the best path takes w wherever both of its ends are boundaries. The sum
+  after w is at least S + s - e; after k <= n other pieces it is at most S + best(w) + k·e. Among equal sums the first
+  one wins, which is the longest piece.
 - s >= the lowest score before. So the penalty of unknown characters is the same.
 
 Text that does not spell w has no path with it, and the scores of its paths do not change. With a lower score, the word

@@ -37,8 +37,8 @@ def audit(
 ) -> Audit:
     """Checks a tokenizer: entries that no text produces, unsafe tokens, digits, white space, and the chat template.
 
-    An entry is reached if some text has its id, and the report has such a text; else it is proved that none has, or it
-    is undecided. Contexts count: an entry that is split alone may be a token in a longer text.
+    An entry is *reached* if some text has its id; the report shows such a text. Otherwise it is proved unreachable, or
+    undecided. Contexts count: an entry whose text alone is split may be a token of a longer text.
 
     Args:
         tok: the tokenizer.
@@ -101,7 +101,7 @@ def audit(
 
 
 def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Reporter) -> Finding | None:
-    """Entries that texts have, but no document of the corpus."""
+    """Entries that some text has, but no document of the corpus."""
     reader = open_corpus(corpus)
     counts = np.zeros(found.fates.size, np.int64)
     num_bytes = 0

@@ -1,4 +1,4 @@
-"""Rules on the entries of a vocabulary. The core finds; this module words."""
+"""Rules for the entries of a vocabulary. The core finds the facts; this module writes the findings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PRIVATE = {
 
 
 MAX_SHOWN = GIANT_BYTES  # characters of an entry or text in a report, so that ordinary entries are whole
-SHOWN = 64  # of a longer one
+SHOWN = 64  # characters that are shown of a longer one
 
 
 class Entries:
@@ -83,7 +83,7 @@ class Entries:
         reach: the core's search.
         kinds: int64[n]: kind of each id (`vocab_view`).
         fates: int64[n]: index into `FATES`.
-        is_alone: bool[n]: the text of the id alone has that id alone.
+        is_alone: bool[n]: encoding the text of the id gives that id only.
         shapes: int64[n]: bits of the core's `audit::Shape`.
         num_chars: int64[n]: characters of the decoded entry.
     """
@@ -97,7 +97,7 @@ class Entries:
 
     @property
     def is_unreached(self) -> NDArray[np.bool_]:
-        """Entries that no text has, proved."""
+        """Entries that provably no text has."""
         unreached: NDArray[np.bool_] = self.fates >= SPELLING
         return unreached
 
@@ -136,7 +136,8 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     ids = np.flatnonzero(found.is_unreached)
     if not ids.size:
         return None
-    # Bytes outside of UTF-8, and of characters that are entries, belong to every vocabulary that has all 256 bytes.
+    # A vocabulary with all 256 bytes has unreachable ones: those that UTF-8 never uses, and those of characters that
+    # are entries.
     is_byte = np.isin(found.fates, [FATES.index("not UTF-8"), FATES.index("character")])
     fates, counts = np.unique(found.fates[ids], return_counts=True)
     by_reason = {FATES[fate]: int(count) for fate, count in zip(fates.tolist(), counts.tolist(), strict=True)}

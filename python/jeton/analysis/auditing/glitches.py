@@ -1,12 +1,12 @@
 """Candidates of glitch tokens, from the embeddings of a model.
 
-Rows of tokens that a model was hardly trained on stay near their start, or decay: their norm is small, or their
-direction is that of rows that were certainly not trained. Such rows are those of entries that no text has and of
-special tokens that are called reserved or unused.
+Rows of tokens that a model was hardly trained on stay near their start, or decay: their norm is small, or they have the
+direction of rows that were certainly not trained. These are the rows of entries that no text has, and of special tokens
+that are called reserved or unused.
 
 Source: Land and Bartolo 2024, "Fishing for Magikarp", arXiv 2405.05417: the norm of input embeddings, and the cosine
 distance to the mean of untrained rows after removing the first principal component. Left out: verification by prompting
-the model, which needs it, so these are candidates.
+the model. The results are therefore candidates.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["glitches", "indicators"]
 
 RESERVED = re.compile(r"reserved|unused|extra_id|placeholder|dummy", re.IGNORECASE)
-MIN_REFERENCE = 4  # untrained rows, below which their mean says little
+MIN_REFERENCE = 4  # untrained rows; the mean of fewer is unreliable
 LOW = 5.0  # robust standard deviations below the median, in logarithms of norms
-SHARE = 0.02  # of the entries, the largest that is listed: the source verifies as many
+SHARE = 0.02  # largest share of the entries that is listed; the source verifies as many
 
 
 def indicators(
@@ -59,7 +59,7 @@ def indicators(
 
 
 def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | None:
-    """Reached entries whose row is as the untrained ones.
+    """Reached entries whose row resembles untrained ones.
 
     Raises:
         ConfigError: the matrix has fewer rows than the vocabulary has ids.
@@ -81,7 +81,8 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     is_low = is_candidate & (logs < middle - LOW * max(spread, 1e-3))
     is_near = np.zeros(size, bool)
     if distances is not None:
-        # As near to the mean as three quarters of the untrained rows, which must be nearer than nearly all others.
+        # Candidates are as near to the mean as the nearest three quarters of the untrained rows. If many other rows are
+        # as near, the distance is not used.
         limit = float(np.quantile(distances[untrained], 0.75))
         near = is_candidate & (distances <= limit)
         if np.count_nonzero(near) <= SHARE * max(int(is_candidate.sum()), 1):

@@ -26,7 +26,7 @@ SPACE_PROBES = {
 
 
 def rules(found: Entries, most: int) -> dict[str, Finding | None]:
-    """Name → finding. Both are facts about the tokenizer, so there always is one."""
+    """Name → finding. Both state facts about the tokenizer, so both always have a finding."""
     return {"digits": _digits(found), "white-space": _white_space(found, most)}
 
 

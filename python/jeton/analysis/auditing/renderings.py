@@ -65,7 +65,7 @@ class Scenario(NamedTuple):
     """A conversation.
 
     Attributes:
-        name: what it has.
+        name: its name, after its contents.
         messages: the messages.
         tools: schemas of functions, or None.
     """
@@ -129,8 +129,8 @@ class Template:
         variables: variables of the template.
         own: special tokens of roles: ``{"eos_token": "</s>"}``.
         controls: texts of special tokens.
-        has_text_arguments: whether the arguments of tool calls are JSON text, because it fails on objects.
-        needs_tools: whether it fails without tools, so all conversations have them.
+        has_text_arguments: whether the arguments of tool calls are passed as JSON text, because it fails on objects.
+        needs_tools: whether it fails without tools, so that all conversations are given tools.
     """
 
     tok: Tokenizer | None
@@ -223,10 +223,10 @@ class Template:
 
 
 Facts: TypeAlias = dict[str, Any]
-Result: TypeAlias = Finding | str | None  # of a rule: a finding, the reason why it was skipped, or nothing
+Result: TypeAlias = Finding | str | None  # result of a rule: a finding, the reason why it was skipped, or nothing
 Rule: TypeAlias = Callable[[Template, Facts], Result]
 
 
 def finding(rule: str, severity: str, summary: str, remedy: str, examples: list[Example], **facts: Any) -> Finding:
-    """Makes a finding whose examples are all that there are."""
+    """Makes a finding that lists all of its examples."""
     return Finding(rule, severity, summary, remedy, len(examples), tuple(examples), facts)

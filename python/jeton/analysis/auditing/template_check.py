@@ -29,8 +29,8 @@ class TemplateCheck(Audit):
     """Findings on a chat template, the most severe first. Its string is a report in text.
 
     Attributes:
-        findings, passed, skipped: as of `Audit`.
-        facts: what the rules found out: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
+        findings, passed, skipped: as in `Audit`.
+        facts: results of the rules: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
             ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, ``markers`` (whether it has
             ``{% generation %}``), ``variables``, those that the template reads, and ``fingerprint``, the
             tokenizer's or None.
@@ -57,7 +57,7 @@ def chat_check(
     Every answer is proved by renderings of conversations, not by known spellings of models.
 
     Args:
-        tok: the tokenizer; None: what can be said without ids.
+        tok: the tokenizer; None: only checks that need no ids.
         template: as in `Tokenizer.chat`; required without a tokenizer.
         variables: variables of the template, as in `Tokenizer.chat`.
 
@@ -162,7 +162,7 @@ def _stop(stop: Mapping[str, Any]) -> str:
         words.append(translate("written by the next message"))
     if stop["token"] == stop["eos"]:
         words.append(translate("the same as eos"))
-    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # else the token of a template without a tokenizer
+    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # not a placeholder of a missing tokenizer
         words.append(translate("not eos"))
     if stop["after_call"] not in (None, stop["token"]):
         words.append(translate("after calls: {token}", token=stop["after_call"]))

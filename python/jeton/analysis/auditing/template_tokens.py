@@ -25,7 +25,7 @@ SYSTEM = SCENARIOS["system"].messages
 def tokens(template: Template, facts: Facts) -> Result:
     """Texts of the template with the form of special tokens that are not single ids.
 
-    The forms are those of the tokenizer's own special tokens: what they have before the first and after the last
+    The forms are those of the tokenizer's own special tokens: their characters before the first and after the last
     letter. Brackets of one character also mark text, so they count only outside of the conversations with tools.
     """
     tok = template.tok
@@ -74,7 +74,7 @@ def own_texts(template: Template) -> Iterator[tuple[str, list[str]]]:
 
 
 def bos(template: Template, facts: Facts) -> Result:
-    """A bos of the template beside that of `encode`."""
+    """A bos of the template in addition to that of `encode`."""
     tok = template.tok
     if tok is None:
         return translate("no tokenizer was given")

@@ -1,9 +1,9 @@
 """Rules for chat templates: prefixes, generation prompt, stop token, contents, system, tools, reasoning, and the date.
 
 Each is decided by renderings of the conversations of `renderings` and by the origin of their text, so it holds for any
-template; no spelling of a model is known here. Training on a conversation, and a cache of its prefix, need that the
-rendering of n messages begins that of n + 1. Generation ends at a stop token, which must end the assistant's turns in
-the template and be the role `eos`. Rules for other special tokens are in `template_tokens`.
+template; no spelling of a model is known here. Training on a conversation, and caching its prefix, require that the
+rendering of n messages is a prefix of that of n + 1. Generation ends at a stop token, which must end the assistant's
+turns in the template and be the role `eos`. Rules for other special tokens are in `template_tokens`.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
     """Checks a template by all rules.
 
     Returns:
-        Name → finding, or None if the rule found nothing; rules that were skipped, with the reason; and what the rules
-        found out, by their names without ``template-``.
+        Name → finding, or None if the rule found nothing; skipped rules, with the reason; and the results of the rules,
+        by their names without ``template-``.
 
     Raises:
         ChatTemplateError: there is no such template, or it is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    facts: Facts = {"markers": has_generation(template.source())}  # also an error of a broken template
+    facts: Facts = {"markers": has_generation(template.source())}  # raises for a broken template
     refused = template.attempt(PLAIN[:2])
     if isinstance(refused, str):
         reason = translate("the template refuses the messages: {error}", error=refused)
@@ -73,7 +73,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 def _prefix(template: Template, facts: Facts) -> Result:
     """Beginnings of a conversation whose text does not begin that of a longer one, with or without prompts."""
-    examples: dict[str, Example] = {}  # by what becomes of what: the same change in several conversations is one
+    examples: dict[str, Example] = {}  # change -> example: the same change in several conversations counts once
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0
     for kind, prompt in (("turns", False), ("prompts", True)):
@@ -108,7 +108,7 @@ def _prefix(template: Template, facts: Facts) -> Result:
 def _changed(
     scenario: Scenario, shorter: tuple[int, Rendering], longer: tuple[int, Rendering], *, prompt: bool
 ) -> tuple[str, Example]:
-    """What becomes of what, and where."""
+    """The change, ``… becomes …``, and an example with its position."""
     (number, before), (_, after) = shorter, longer
     at = num_shared(before.text, after.text)
     message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"
@@ -165,7 +165,7 @@ def _prompt(template: Template, facts: Facts) -> Result:
 
 
 def _stop(template: Template, facts: Facts) -> Result:
-    """The stop token: the last special token of what ends an answer in the middle and at the end of a conversation."""
+    """The stop token: the last special token of the text that ends an answer, within a conversation and at its end."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
     own = _proved_stop(template) or _last_token(template, end[: num_shared(end, middle)]) or _first_token(template, end)
     tokens = {"turn": own, "next turn": _first_token(template, middle)}
@@ -174,7 +174,7 @@ def _stop(template: Template, facts: Facts) -> Result:
     eos = template.own.get("eos_token")
     calls = _after(template, RESULTS, "Qargument", "Qresult", TOOLS)
     after_call = _last_token(template, calls[0][: num_shared(*calls)])
-    if template.tok is None and writer != "turn":  # which text of the template is a token, is unknown
+    if template.tok is None and writer != "turn":  # it is unknown which text of the template is a token
         writer, stop = (None, None) if end or not middle else ("next turn", middle)
     known = {"token": stop, "written_by": writer, "eos": eos, "after_answer": end, "after_call": after_call}
     facts["stop"] = known
@@ -220,7 +220,7 @@ def _proved_stop(template: Template) -> str | None:
     try:
         chat = template.tok.chat(PLAIN[:2], tools=tools, **options)
         stops = chat.replies[-1].stops if chat.replies else ()
-    except JetonError:  # also a text that the tokenizer cannot encode
+    except JetonError:  # includes texts that the tokenizer cannot encode
         return None
     found = [chat.text[start:end].strip() for start, end in stops]
     return next((text for text in found[-1:] if text in template.controls), None)
@@ -277,7 +277,7 @@ RENDERED, DROPPED, REFUSED = STATUSES = ("rendered", "dropped", "refused")
 
 
 def _status(made: Rendering | str, *texts: str) -> str:
-    """Whether texts are in a rendering."""
+    """Tests whether texts are in a rendering."""
     if isinstance(made, str):
         return REFUSED
     return RENDERED if all(text in made.text for text in texts) else DROPPED
@@ -374,7 +374,7 @@ UNITS = {
 
 
 def _date(template: Template, facts: Facts) -> Result:
-    """The shortest unit of time after which the same conversation is rendered otherwise."""
+    """The shortest unit of time after which the same conversation is rendered differently."""
     facts["date"] = None
     for unit, step in UNITS.items():
         for scenario in SCENARIOS.values():

@@ -1,8 +1,9 @@
 """Causes of a difference between two readers, found by experiment.
 
 Jeton's tokenizers of both readers are compared by their definitions (`changes`). Each difference is made in the first
-tokenizer alone; if its ids then equal those of the second reader on all texts, that is the cause. Otherwise those are
-left out that change nothing, until each of the rest is necessary. So a stated cause is proved for the texts.
+tokenizer alone; if its ids then equal those of the second reader on all texts, that is the cause. Otherwise the
+differences that change nothing are left out, until each remaining one is necessary. So a stated cause is proved for the
+texts.
 
 A reader without a definition that Jeton reads is compared with variants of the first tokenizer: `▁` added elsewhere,
 without a normalizer, with another pattern. If none has its ids, the cause stays open, and only the differences of the
@@ -33,7 +34,7 @@ Ids = list[int] | Refused
 
 
 class Cause(NamedTuple):
-    """Why a reader differs.
+    """Cause of a reader's difference.
 
     Attributes:
         cause: name, for programs: ``"legacy"``, ``"normalizer"``.
@@ -123,7 +124,7 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    for reader, alone in theirs:  # one of them may have no definition for the texts that only it compares
+    for reader, alone in theirs:  # a reader without a definition may be the only one that compares some texts
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
     found = found or search.by_variants(ours, readers)
@@ -200,9 +201,10 @@ class _Search:
         return []
 
     def _by_steps(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Experiments between SentencePiece's definition and Hugging Face's: over the one as the other.
+        """Experiments between SentencePiece's definition and Hugging Face's, by way of one converted to the other.
 
-        Hugging Face's components are not exactly SentencePiece's normalizer, which is a cause of its own.
+        Hugging Face's components do not equal SentencePiece's normalizer exactly, so the conversion can be a cause of
+        its own.
         """
         first, last = (_as_json(tok) for tok in (a, b))
         middle = first or last
@@ -220,9 +222,9 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Experiments with the differences of two tokenizers; none if their differences do not make the second one."""
+        """Experiments with the differences of two tokenizers; none if all of them do not give the second one."""
         changes = Changes(a, b)
-        # what is not compared, such as the decoder, is no change
+        # parts that are not compared, such as the decoder, are not among the changes
         if not changes.all or self._mismatches(changes, changes.all):
             return []
         for change in changes.all:
@@ -237,7 +239,7 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _cause(self, changes: Changes, change: Change, others: Sequence[Change]) -> Cause:
-        """The cause with the texts that need it, given the other changes."""
+        """A cause, with the texts that are still different after the other changes."""
         places = self._mismatches(changes, others, complete=True)
         num_texts = sum(place < len(self._texts) for place in places) or len(places)
         text = [*self._texts, *FRAMED][places[0]] if places else None
@@ -270,7 +272,7 @@ class _Search:
         return _of_tokenizer(tok, self._texts).differing(self._theirs)
 
     def by_variants(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
-        """Experiments for a reader whose definition is unknown, or is not that of its ids."""
+        """Experiments for a reader whose definition is unknown, or does not give its ids."""
         texts = self._texts
         twins = [one.twin for one in ours if one.twin is not None]
         twin = next((tok for tok in twins if not _of_tokenizer(tok, texts).differing(self._ours)), None)
@@ -304,7 +306,7 @@ class _Search:
 
 
 def _as_json(tok: Tokenizer) -> Tokenizer | None:
-    """The tokenizer of SentencePiece's or llama.cpp's definition with Hugging Face's components.
+    """A tokenizer of SentencePiece's or llama.cpp's components, converted to Hugging Face's.
 
     It may have other ids, which the caller tests.
     """
@@ -395,7 +397,7 @@ _CLEANED = (
 
 
 def _cleaned(text: str) -> str:
-    """What ``clean_up_tokenization_spaces`` of transformers does with decoded text.
+    """Decoded text as ``clean_up_tokenization_spaces`` of transformers changes it.
 
     Source: huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization), as facts.
     """

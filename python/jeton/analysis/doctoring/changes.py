@@ -98,7 +98,7 @@ class Changes:
         return Tokenizer(definition, self._vocabulary(keys, definition))
 
     def _is_another(self) -> bool:
-        """Tests whether most ids are other tokens; then no part of one makes sense in the other."""
+        """Tests whether most ids are other tokens; then no single difference makes sense on its own."""
         ours, theirs = (side.contents for side in self._sides)
         same = sum(theirs.get(id) == content for id, content in ours.items())
         return 2 * same < min(len(ours), len(theirs))
@@ -133,7 +133,7 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """The stages of SentencePiece and of Hugging Face's components, of which no part makes sense in the other."""
+        """The stages of SentencePiece and of Hugging Face's components, whose parts cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot say exactly")
         else:
@@ -155,7 +155,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        if name == "pretokenizer" and len(differing) > 1:  # parts of another pattern, of which none makes sense alone
+        if name == "pretokenizer" and len(differing) > 1:  # parts of another pattern, which make no sense alone
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
             )
@@ -191,7 +191,7 @@ class Changes:
             yield Change("model", words, ("model",))
             return
         for option in vars(a):
-            # a list of merges and ranks by id are spellings of one fact, which `_of_vocabulary` compares
+            # a list of merges and ranks by id express the same fact, which `_of_vocabulary` compares
             if option != "ranks" and getattr(a, option) != getattr(b, option):
                 yield Change(*wording.of_option(option, getattr(a, option), getattr(b, option)), ("option", option))
 
@@ -232,7 +232,7 @@ class _Entries:
         self.kinds = {id: TOKEN if kind in (ADDED, SPECIAL) else kind for id, kind, _ in model}
         self.merges = list(merges)
         if not merges and isinstance(tok.definition.model, Bpe):
-            self.merges = list(tok._core.merges())  # of ranks, whose merges follow from them
+            self.merges = list(tok._core.merges())  # the merges that follow from ranks
         model_type = tok.definition.model
         scores = tok._core.scores() if isinstance(model_type, Unigram | Pieces) else []
         self.scores = list(scores)  # by id

@@ -1,4 +1,4 @@
-"""`Diagnosis`: which readers of a tokenizer agree, the first text on which each differs, and the cause."""
+"""`Diagnosis`: groups of readers that agree, the first text on which each of the others differs, and the cause."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Disagreement:
         reference, found: ids or decoded text of the reference and of these readers; a string for a refusal.
         reference_tokens, found_tokens: spellings of the ids.
         num_texts: number of texts with a difference.
-        causes: why. Those that are not proven are what differs in the definitions.
+        causes: the causes. Unproven ones are differences of the definitions.
     """
 
     readers: tuple[str, ...]
@@ -76,10 +76,10 @@ class Diagnosis:
     Attributes:
         place: the folder, file or name.
         readers: all readers, with those that were not checked.
-        differences: what differs, in the order of the readers.
+        differences: the differences, in the order of the readers.
         num_texts: number of texts compared.
-        lock: what was done with the lock file: ``"written"``, ``"checked"``; None without one.
-        lock_differences: what differs from the lock file.
+        lock: ``"written"`` or ``"checked"`` for the lock file; None without one.
+        lock_differences: the differences from the lock file.
 
     Examples:
         >>> import jeton, tempfile
@@ -140,7 +140,7 @@ class Diagnosis:
         return translate("{number} readers give {groups} different results on {texts}", groups=f"{groups:,}", **facts)
 
     def lock_lines(self) -> list[str]:
-        """What was done with the lock file."""
+        """The lines of the report about the lock file."""
         if self.lock == "written":
             return [translate("lock file: written")]
         if self.lock is None:
@@ -207,7 +207,7 @@ def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
 
 
 def _causes(one: Disagreement) -> list[str]:
-    """A sentence for each proven cause; without one, a sentence on what differs in the definitions."""
+    """A sentence for each proven cause; without one, a sentence on the differences of the definitions."""
     if one.causes and not one.causes[0].proven:
         words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
         if one.causes[0].cause == "unknown":

@@ -1,6 +1,6 @@
-"""`doctor`: loads a tokenizer in every way that people do, and compares the results.
+"""`doctor`: loads a tokenizer by every library that can, and compares the results.
 
-Each library that is installed reads what it can of the folder (`readers`). All encode the same texts
+Each installed library reads the files of the folder that it supports (`readers`). All encode the same texts
 (`telling_texts`), and those with equal ids form a group. The first reader is the reference. The cause of each other
 group is found by experiment (`causes`).
 
@@ -88,7 +88,7 @@ def doctor(
 
 
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
-    """Readers of another place, with names that those of the first do not have."""
+    """Readers of another place, renamed so that their names differ from those of the first place."""
     taken = {reader.name for reader in readers}
     path = os.path.abspath(place)
     folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)
@@ -105,7 +105,7 @@ class _Group:
     results: Results
 
     def add(self, reader: Reader, found: Results) -> None:
-        """Adds a reader, whose results may be of texts that no other compares."""
+        """Adds a reader. Its results may include texts that no other reader compares."""
         self.readers.append(reader)
         ids = [a if a is not None else b for a, b in zip(self.results.ids, found.ids, strict=True)]
         framed = found.framed if self.results.framed is None else self.results.framed

@@ -1,4 +1,4 @@
-"""Lock file of `doctor`: the texts, the ids of each reader, and the fingerprints of what Jeton reads.
+"""Lock file of `doctor`: the texts, the ids of each reader, and the fingerprints of Jeton's tokenizers.
 
 Checked in CI, it shows that another version of a library, or a changed file, gives other ids. It is JSON:
 

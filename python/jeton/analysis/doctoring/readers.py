@@ -1,4 +1,4 @@
-"""Readers: each way in which people load what a folder, a file or a name has.
+"""Readers: all libraries that can load the tokenizer of a folder, a file or a name.
 
 A reader is a library with a file: ``tokenizer.json`` by Jeton and by `tokenizers`, a SentencePiece model by
 `sentencepiece`, a rank file by `tiktoken`, the folder by `AutoTokenizer` of `transformers`, a GGUF file by Jeton, with
@@ -57,7 +57,7 @@ class Reader:
     Attributes:
         file: name of the file; of the folder, if the library reads that.
         library: name of the library.
-        detail: class that the library has chosen, or another remark on how it reads.
+        detail: class that the library has chosen, or another remark.
         reason: why it was not checked; None for a reader that was.
         version: version of the library.
         encode: text → ids, with special tokens matched as the library does.
@@ -156,7 +156,7 @@ def _is_tokenizer(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    except PermissionError:  # of another file; one that is named as a tokenizer raises it when it is read
+    except PermissionError:  # a file that is named as a tokenizer raises the error when it is read; others are ignored
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
         return True
@@ -370,7 +370,7 @@ class _Reason(str):
 
 
 def _tried(make: Callable[[], T]) -> T | _Reason:
-    """Calls a library. Its errors become a reason, also a panic of its core, which is no `Exception`."""
+    """Calls a library. Its errors become a reason, even a panic of its core, which is not an `Exception`."""
     try:
         return make()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -409,7 +409,7 @@ def _version(name: str) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Silences warnings of libraries, which are about files that they load."""
+    """Silences the warnings of libraries about files that they load."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

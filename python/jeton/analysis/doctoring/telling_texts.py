@@ -1,8 +1,8 @@
 """Telling texts: those on which readers of one tokenizer differ, short ones first.
 
-They are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, `generated_texts`,
-and, for two definitions that differ, texts of a fast search among the entries of the vocabulary and more generated
-texts.
+They are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, and
+`generated_texts`. For two definitions that differ, a fast search among the entries of the vocabulary and more generated
+texts adds others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["FRAMED", "added_token_texts", "spells_added", "telling_texts"]
 # Texts that are also encoded with the tokens that a template adds.
 FRAMED = ("", "a", "Hello, world!")
 NUM_GENERATED = 300
-# Added tokens whose spelling the texts contain; the others of thousands behave as these.
+# Number of added tokens whose spelling the texts contain; of thousands, the others behave alike.
 MAX_ADDED = 48
 # The search of two definitions: texts searched, and those kept.
 NUM_SEARCHED = 4000

@@ -52,7 +52,7 @@ def plot_languages(
     name_width = LETTER * max(display_width(name) for name, _ in rows) + 0.1
     longest = LETTER * max(map(display_width, names))
     head = longest * math.sin(math.radians(SLOPE)) + 0.25
-    overhang = longest * math.cos(math.radians(SLOPE))  # of the name of the last column
+    overhang = longest * math.cos(math.radians(SLOPE))  # width that the name of the last column needs beside it
     panel = name_width + COLUMN * len(names) + max(GAP, overhang - name_width)
 
     def inches(panels: list[list[_Row]]) -> tuple[float, float]:

@@ -47,7 +47,7 @@ class LanguageTable:
         languages: the languages, in the order of the rows.
         cells: ``cells[language][tokenizer]``, by index.
         baseline: key of the language that numbers of tokens are relative to.
-        left_out: files with less than a fifth of the baseline's characters, which are no complete translations.
+        left_out: incomplete translations: files with less than a fifth of the baseline's characters.
 
     Examples:
         >>> import jeton

@@ -15,7 +15,7 @@ __all__ = ["PARAGRAPH", "Language", "parallel_texts"]
 
 # The same paragraph in twenty languages, written for Jeton.
 PARAGRAPH = Path(__file__).parent / "paragraph"
-# A text with a smaller share of the baseline's characters is no translation of all of it. Chinese has 0.30.
+# A text with a smaller share of the baseline's characters is not a complete translation. Chinese has 0.30.
 MIN_SHARE = 0.2
 
 

@@ -2,7 +2,7 @@
 
 `Engine` is the immutable counterpart of a `tokenizers.Tokenizer` in one state: truncation, padding, overflow,
 pretokenized input and special tokens are arguments. It neither imports that library nor holds its objects, so a
-drop-in, an integration or a server can use it. `Unproven` names a call whose result is not known to be equal; the
+drop-in, an integration or a server can use it. A call whose result is not known to be equal raises `Unproven`; the
 caller then calls the library itself.
 """
 

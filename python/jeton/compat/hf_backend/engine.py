@@ -1,7 +1,7 @@
 """`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
 
 Options are those of Hugging Face in their own form: `truncation` and `padding` are the dictionaries of the properties
-of that name. Nothing is proven by default: what Jeton refuses, or is known to do otherwise, raises `Unproven`.
+of that name. Calls that Jeton refuses, or whose results are known to differ, raise `Unproven`.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -125,7 +125,7 @@ class Engine:
         items = self._items[pair is not None, add_special_tokens]
         columns: dict[str, list[Any]] = {name: [] for name in names}
         ids = columns["input_ids"]
-        for item in items:  # a few, as many as the template has
+        for item in items:  # a few: the ids of the template
             part = item.ids if item.text is None else (own, other)[item.text]
             ids += part
             if "token_type_ids" in columns:
@@ -177,7 +177,7 @@ class Engine:
             truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None: no truncation.
             padding: ``length`` (None: of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
                 ``pad_to_multiple_of``; None: no padding.
-            overflow: whether removed ids are rows, too.
+            overflow: whether removed ids form further rows.
             offsets: whether rows have ``offset_mapping``.
             words: whether rows have `Rows.word_ids`; not together with `offsets`.
 
@@ -231,7 +231,7 @@ class Engine:
         """The text of ids.
 
         Raises:
-            Unproven: an id is unknown or no integer.
+            Unproven: an id is unknown or not an integer.
         """
         try:
             return self._core.decode_text(ids, skip_special=skip_special_tokens)
@@ -242,7 +242,7 @@ class Engine:
         """The text of each row.
 
         Raises:
-            Unproven: an id is unknown or no integer.
+            Unproven: an id is unknown or not an integer.
         """
         try:
             return self._core.decode_lists(rows, threads(), as_text=True, skip_special=skip_special_tokens)

@@ -21,7 +21,7 @@ NAMES = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask",
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a batch, and how they are padded.
+    """Rows of a batch, and their padding.
 
     Attributes:
         batch: the ids.

@@ -317,7 +317,7 @@ class SentencePieceProcessor:
                 threads,
             )
         except TypeError as error:
-            if "surrogate" in str(error):  # here, SentencePiece raises the error of a single text
+            if "surrogate" in str(error):  # in this case SentencePiece raises the error of a single text
                 raise RuntimeError(str(error)) from None
             raise
         return forms.finished(form, result, is_batch)
@@ -428,7 +428,7 @@ class SentencePieceProcessor:
         return self._model.is_unused(id)
 
     def is_byte(self, id: Any) -> Any:
-        """True for a byte of a character that is no piece."""
+        """True for a byte piece, which spells characters that are not pieces."""
         return self._model.is_byte(id)
 
     def unk_id(self) -> int:

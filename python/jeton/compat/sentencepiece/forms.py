@@ -32,7 +32,7 @@ READY = frozenset({int, str, bytes, "serialized_proto", "offset_mapping"})
 
 
 def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
-    """The form that two names of one option choose.
+    """The form that is given under either of two names of one option.
 
     Raises:
         ValueError: both are given, or the form is unknown.

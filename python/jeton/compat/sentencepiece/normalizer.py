@@ -130,7 +130,7 @@ def component(spec: Mapping[str, Any], *, treat_whitespace_as_suffix: bool = Fal
         >>> component({"add_dummy_prefix": False})["add_dummy_prefix"]
         False
     """
-    from base64 import b64encode  # here and below, imported on use: programs that only encode need neither
+    from base64 import b64encode  # imported on use, here and below: programs that only encode need neither module
 
     blob = spec.get("precompiled_charsmap")
     return {

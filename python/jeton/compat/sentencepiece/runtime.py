@@ -23,7 +23,7 @@ _MOST_THREADS = 1024
 
 
 class ThreadPool:
-    """Number of threads that several calls share. The core starts threads for each call, so none wait here.
+    """Number of threads that several calls share. It holds no threads: the core starts them for each call.
 
     Args:
         num_threads: their number; negative: one for each processor.
@@ -53,7 +53,7 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
     """Threads of a call with these arguments.
 
     Raises:
-        RuntimeError: `thread_pool` is none.
+        RuntimeError: `thread_pool` is not a thread pool.
     """
     if thread_pool is None:
         return _resolved(num_threads)
@@ -65,7 +65,7 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
 def set_random_generator_seed(seed: int) -> None:
     """Sets the seed of random segmentations. They differ from those of SentencePiece with this seed.
 
-    Lists repeat with one thread only: several threads draw in any order.
+    Results for lists are reproducible with one thread only: several threads draw in any order.
 
     Examples:
         >>> set_random_generator_seed(1)

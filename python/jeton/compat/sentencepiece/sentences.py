@@ -87,7 +87,7 @@ def pretokenized(
         pretokenizer: normalized sentence → its chunks.
         symbols: texts that become boundaries before.
         max_bytes: longer sentences are skipped.
-        may_differ: the chunks need not make up the sentence.
+        may_differ: the chunks joined may differ from the sentence.
 
     Raises:
         RuntimeError: the function raised an exception.

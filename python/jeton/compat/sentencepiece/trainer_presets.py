@@ -42,7 +42,7 @@ class Adapted(TrainingPreset):
         recipe = self.base.recipe(request)
         stages = recipe.stages
         own: Component = dict(self.normalizer)
-        rest = stages.normalizer[1:]  # those of `WordModel`
+        rest = stages.normalizer[1:]  # stages of `WordModel`
         stages = replace(
             stages,
             normalizer=rest if self.is_normalized else (own, *rest),
@@ -75,7 +75,7 @@ class WordModel(SentencePiece):
         """Implements `TrainingPreset.recipe`."""
         reserved = self._reserved(request.vocab_size)
         recipe = super().recipe(request)
-        # A symbol stays in its word, which is then no piece.
+        # A symbol stays in its word, which is then not a piece.
         symbols = sorted({content for _, _, content in reserved}, key=len, reverse=True)
         marks = tuple({"type": "Replace", "pattern": {"String": s}, "content": BOUNDARY} for s in symbols)
         words: Component = {

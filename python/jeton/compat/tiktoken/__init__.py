@@ -24,7 +24,7 @@ __version__ = "0.14.0"  # the version of tiktoken whose interface this is
 
 
 def __getattr__(name: str) -> object:
-    if name == "load":  # which tiktoken imports with its first encoding; here, programs always found it
+    if name == "load":  # tiktoken imports it with its first encoding; programs rely on finding it
         from importlib import import_module
 
         return import_module(".load", __name__)

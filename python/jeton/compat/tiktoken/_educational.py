@@ -17,7 +17,7 @@ from .registry import get_encoding
 
 __all__ = ["SimpleBytePairEncoding", "bpe_encode", "bpe_train", "train_simple_encoding", "visualise_tokens"]
 
-_COLORS = (167, 179, 185, 77, 80, 68, 134)  # of a terminal with 256 colors
+_COLORS = (167, 179, 185, 77, 80, 68, 134)  # colors of a terminal with 256
 _PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 _TEXT = "hello world, hello words; the world says hello to the words of the world. "
 

@@ -49,7 +49,7 @@ def _build(
     whole_first: bool = True,
 ) -> _core.Tokenizer:
     """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
-    from ...definition import Bpe, Definition  # here, because importing it takes longer than all of this package
+    from ...definition import Bpe, Definition  # imported here: it takes longer than importing all of this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
     return Definition(model, pretokenizer=pretokenizer).build(vocabulary)
@@ -79,7 +79,7 @@ class CoreBPE:
         for mapping in (encoder, special_tokens_encoder):
             if not isinstance(mapping, dict | RankFile):
                 raise TypeError(f"tokens and their ids are a dict, not {type(mapping).__name__}")
-        "".join(special_tokens_encoder).encode()  # raises for what is no text
+        "".join(special_tokens_encoder).encode()  # raises if it is not text
         self._special = {spelling: index(id) for spelling, id in special_tokens_encoder.items()}
         self._tokens = encoder
         self._pattern = pattern
@@ -103,7 +103,7 @@ class CoreBPE:
         """Ids of the encoding for ids of the core.
 
         Raises:
-            KeyError: the text holds a byte that is no token.
+            KeyError: the text holds a byte that is not a token.
         """
         if self._external is None or not ids or max(ids) < self._first_internal:
             return ids
@@ -114,7 +114,7 @@ class CoreBPE:
         return found  # type: ignore[return-value]
 
     def permission(self, allowed_special: Set[str]) -> str | list[int] | None:
-        """The core's permission for special tokens; names of no special token are ignored.
+        """The core's permission for special tokens; names that are not special tokens are ignored.
 
         Raises:
             TypeError: not a set of strings.
@@ -308,7 +308,7 @@ class CoreBPE:
         """The bytes of an id; None if it is not in the vocabulary."""
         if self._external is None:
             return self.core.decoded(token)
-        self.core.kind(token)  # raises for what is no id
+        self.core.kind(token)  # raises if it is not an id
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
@@ -339,7 +339,7 @@ class CoreBPE:
             except (JetonError, OverflowError, TypeError):
                 pass
         found = self.decode_tokens_bytes(ids)
-        # A character starts at a byte that continues none. All loops over tokens run in C.
+        # A character starts at each byte that is not a continuation byte. All loops over tokens run in C.
         continues = map(_CONTINUATION.__contains__, map(itemgetter(0), found))
         lengths = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
         offsets = list(map(max, repeat(0), map(sub, accumulate(lengths, initial=0), continues)))
@@ -368,7 +368,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """The bytes of ids, then as many None: a negative id is an index from the end."""
+        """The bytes of ids, then as many None, so that a negative id does not index from the end."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
@@ -381,12 +381,12 @@ class CoreBPE:
 
     @cached_property
     def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
-        """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8.
+        """The mergeable tokens in the order of their bytes, their ranks, and whether each is UTF-8.
 
-        Tuples, which the garbage collector ignores; it would visit each item of a list.
+        Tuples, because the garbage collector would visit each item of a list.
         """
         tokens = self._sorted
-        decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes what is not UTF-8
+        decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes bytes that are not UTF-8
         ranks = tuple(map(self.ranks.__getitem__, tokens))
         return tokens, ranks, tuple(map(eq, map(str.encode, decoded), tokens))
 
@@ -417,7 +417,7 @@ def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
 
 
 def _list_of_ids(tokens: Any) -> list[int]:
-    """A list of what is a sequence for C: it has items by index, and is neither a string nor a mapping."""
+    """A list of the items of any sequence in the sense of C's API: indexable, and neither a string nor a mapping."""
     kind = type(tokens)
     if isinstance(tokens, str | dict) or not hasattr(kind, "__getitem__"):
         raise TypeError(f"ids are a sequence of integers, not {kind.__name__}")

@@ -80,7 +80,7 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
-        # The core, if its ids need no translation: short calls skip `CoreBPE`, which would add half of their time.
+        # The core, if its ids need no translation: `CoreBPE` would make short calls take half as long again.
         self._plain_core = bpe.core if bpe.is_plain else None
         # Tables for calls of single tokens, from the first such call on
         self._id_of: dict[bytes, int] = {}
@@ -431,7 +431,7 @@ class Encoding:
         if refused and (match := spelled(frozenset(refused)).search(text)):
             raise_disallowed_special_token(match.group())
         if disallowed_special == "all" and isinstance(allowed, set | frozenset) and set(map(type, allowed)) <= {str}:
-            return allowed.union(refused)  # all: a matcher of some tokens would have to be built
+            return allowed.union(refused)  # "all" avoids building a matcher for some tokens
         return allowed
 
 

@@ -33,8 +33,8 @@ __all__ = [
     "read_rank_file",
 ]
 
-_TIMEOUT_S = 60.0  # of each network operation
-_OTHER_TOKENS = (b"<|endoftext|>", b"<|startoftext|>")  # of an encoder.json, which are not merged
+_TIMEOUT_S = 60.0  # seconds for each network operation
+_OTHER_TOKENS = (b"<|endoftext|>", b"<|startoftext|>")  # tokens of an encoder.json that are not merged
 
 
 def read_file(blobpath: str) -> bytes:

@@ -2,7 +2,7 @@
 
 The tables are built on first use, because importing `jeton.formats` takes longer than loading an encoding.
 
-Source: openai/tiktoken, tiktoken/model.py (facts, by way of `jeton.formats.naming`).
+Source: openai/tiktoken, tiktoken/model.py (facts, through `jeton.formats.naming`).
 """
 
 from __future__ import annotations

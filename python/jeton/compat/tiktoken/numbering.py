@@ -58,7 +58,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
 
     Raises:
         ValueError: two tokens have one rank.
-        OverflowError: an id is no unsigned 32-bit integer.
+        OverflowError: an id is not an unsigned 32-bit integer.
 
     Examples:
         >>> made = number({bytes([byte]): byte for byte in range(256)}, {"<|a|>": 256, "<|b|>": 256})
@@ -75,7 +75,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         _check_ranks(ids)
         missing = sorted(_BYTES - tokens.keys())
         is_plain = b"" not in tokens
-        if not is_plain:  # no text is encoded to the empty token
+        if not is_plain:  # the empty token never occurs in the ids of a text
             at = contents.index(b"")
             del contents[at], ids[at]
         is_dense = max(ids, default=0) > _MAX_PLAIN_ID
@@ -97,7 +97,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         else:
             numbered[spelling] = id
         taken.add(id)
-    is_plain &= numbered.pop("", None) is None  # nor is the empty text matched as a special token
+    is_plain &= numbered.pop("", None) is None  # an empty special token never matches, either
     if missing:
         virtual = list(range(next_id, next_id + len(missing)))
         ids, _, contents, _ = vocabulary.columns()

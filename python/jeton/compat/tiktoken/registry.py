@@ -29,7 +29,7 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
 @lru_cache
 def _available_plugin_modules() -> Sequence[str]:
     """Names of the plugins."""
-    import pkgutil  # here, as all that only loading needs
+    import pkgutil  # imported here, as are all modules that only loading needs
 
     try:
         namespace = import_module("tiktoken_ext")
@@ -92,7 +92,7 @@ def get_encoding(encoding_name: str) -> Encoding:
                 f"Known: {', '.join(constructors)}; from the plugins {', '.join(_available_plugin_modules())}"
             )
         made = Encoding(**_openai_public().arguments(constructors[encoding_name]))
-        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have made it meanwhile
+        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have made it in between
 
 
 def list_encoding_names() -> list[str]:

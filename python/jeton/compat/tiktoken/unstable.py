@@ -2,7 +2,7 @@
 
 More text can change the tokens of the last match of the pattern. `encode_with_unstable` removes these tokens and lists
 the tokens that can take their place: for each position in the removed bytes, each token that begins there with the rest
-of these bytes. Each candidate is encoded anew, all of a position in one batch.
+of these bytes. Each candidate is encoded again; those of one position form a batch.
 
 Left out: completions of more than one token after the removed bytes.
 
@@ -27,7 +27,7 @@ _Batch: TypeAlias = tuple[Any, Any]
 __all__ = ["encode_bytes", "encode_with_unstable"]
 
 _SPACES = b" \n\t"
-# Unicode's White_Space; `str.isspace` has four control characters more
+# Unicode's White_Space; `str.isspace` accepts four more control characters
 _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | set(
     map(chr, range(0x2000, 0x200B))
 )
@@ -112,19 +112,19 @@ def _is_white_space(bpe: CoreBPE, id: int) -> bool:
 
 def _is_text(data: bytes) -> bool:
     """True for UTF-8."""
-    return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes what is not UTF-8
+    return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes other bytes
 
 
 def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
     """The range of the tokens that begin with `prefix`, in a sorted sequence."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
-    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # the first bytes that do not begin with it
+    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # the first bytes that sort after all with this prefix
     return slice(start, None if after is None else bisect_left(tokens, after, start))
 
 
 def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
-    """The ids of texts and the offsets of these, as a list of one batch; of none without texts."""
+    """The ids of texts and their offsets, as a list of one batch; an empty list without texts."""
     if not texts:
         return []
     ids, offsets = core.encode_batch(texts, None, 1)

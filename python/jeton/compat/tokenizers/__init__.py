@@ -72,7 +72,7 @@ PreTokenizedEncodeInput = (
 InputSequence = TextInputSequence | PreTokenizedInputSequence
 EncodeInput = TextEncodeInput | PreTokenizedEncodeInput
 
-# Names that the original package alone has: strings that components written in Python change.
+# Names that only the original package has: the strings that components written in Python modify.
 _ORIGINAL = {"NormalizedString", "PreTokenizedString"}
 _IMPLEMENTATIONS = {
     "BertWordPieceTokenizer",

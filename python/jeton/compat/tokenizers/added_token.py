@@ -23,7 +23,7 @@ class AddedToken:
         content: the token's text.
         single_word: whether it only matches as a whole word.
         lstrip, rstrip: whether it takes the white space on its left or right.
-        normalized: whether it is looked for in the normalized text; by default, unless it is special.
+        normalized: whether it is searched for in the normalized text; by default, unless it is special.
         special: whether decoding can skip it.
 
     Examples:
@@ -66,12 +66,12 @@ class AddedToken:
 
     @property
     def normalized(self) -> bool:
-        """Whether it is looked for in the normalized text."""
+        """True if it is searched for in the normalized text."""
         return self._options.get("normalized", not self.special)
 
     @property
     def special(self) -> bool:
-        """Whether decoding can skip it."""
+        """True if decoding can skip it."""
         return self._options.get("special", False)
 
     @special.setter
@@ -87,7 +87,7 @@ class AddedToken:
         self.__init__(state.get("content"), **{name: state[name] for name in _FLAGS if name in state})  # type: ignore[misc]
 
     def _of_trainer(self) -> AddedToken:
-        """This token as a special one, which it is from here on."""
+        """A copy of this token, after making it special in place."""
         self.special = True
         token = AddedToken.__new__(AddedToken)
         token.__setstate__(self.__getstate__())

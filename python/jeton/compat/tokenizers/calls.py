@@ -3,7 +3,7 @@
 Ids come with the call; offsets, words and tokens encode the texts again, all of the call at once, because most callers
 read ids only. A call keeps the engine of its state, so later changes of the tokenizer do not affect its results.
 
-What the engine does not prove is taken from the original package (`fallback`), where that is installed.
+Results that the engine does not prove come from the original package (`fallback`) if it is installed.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Call:
         return [rows.word_ids(row) for row in range(len(self.texts))]
 
     def _offsets_by_text(self) -> list[list[Any]]:
-        """Offsets by the slow path: those of a text that the model drops parts of follow from it alone."""
+        """Offsets by the slow path, for texts of which the model drops parts."""
         settings = self.settings
         is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
         if not is_plain or self.built._shares_spaces or not self._is_ascii():
@@ -212,7 +212,7 @@ class Call:
                 tokens[at] = each
 
     def _known(self, ids: list[int], row: int) -> list[int]:
-        """Ids that all have spellings: those of padding may be any number, and their tokens are replaced."""
+        """Ids that all have spellings: padding ids, which may be any number, are replaced by known ones."""
         own = int(self.rows.lengths[row])
         if own == len(ids):
             return ids
@@ -450,7 +450,7 @@ class FramedCall(Call):
         return len(self.ids)
 
     def may_overflow(self, row: int) -> bool:
-        """Whether truncation removed ids."""
+        """True if truncation removed ids."""
         return self._is_cut
 
     def _made(self, name: str) -> list[list[Any]]:
@@ -463,7 +463,7 @@ class _Overflow(Call):
     __slots__ = ()
 
     def may_overflow(self, row: int) -> bool:
-        """False: pieces have no pieces."""
+        """False: a piece does not overflow again."""
         return False
 
     def _again(self, **columns: Any) -> Rows:

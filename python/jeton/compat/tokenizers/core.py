@@ -142,7 +142,7 @@ class Tokenizer:
         """The content of a `tokenizer.json`.
 
         Args:
-            pretty: whether it has lines.
+            pretty: whether it is indented, on several lines.
         """
         has_lines = flag(pretty, "pretty")
         return _pretty(self._json()) if has_lines else self._json()
@@ -314,7 +314,7 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original in a state, which no other code uses meanwhile."""
+        """Calls a function with a tokenizer of the original in a state, which no other code uses during the call."""
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
@@ -349,7 +349,7 @@ class Tokenizer:
         return [columns_of(each.__getstate__()) for each in found]
 
     def _reason(self, state: State, given: Sequence[tuple[Any, Any]], settings: dict[str, Any]) -> str:
-        """Why a call is not run on Jeton."""
+        """The reason why a call does not run on Jeton."""
         built = state.current()
         if built is None:
             return str(state.error)
@@ -516,7 +516,7 @@ class Tokenizer:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """Whether special tokens in texts are text."""
+        """True if special tokens in texts are plain text."""
         return self._splits_special
 
     @encode_special_tokens.setter
@@ -746,7 +746,7 @@ def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokeniz
 
 
 def _check_by_original(data: bytes, error: JetonError) -> None:
-    """Checks a file of which Jeton builds no tokenizer.
+    """Checks a file from which Jeton cannot build a tokenizer.
 
     Raises:
         Exception: as the original; or without it, that of Jeton.

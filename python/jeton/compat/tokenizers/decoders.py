@@ -83,7 +83,7 @@ class ByteLevel(Decoder):
 
 
 class CTC(Decoder):
-    """Removes repeated tokens and padding, and makes spaces of the word delimiter.
+    """Removes repeated tokens and padding, and replaces the word delimiter by spaces.
 
     Args:
         pad_token: the token between two tokens that are equal.
@@ -101,7 +101,7 @@ class Fuse(Decoder):
 
 
 class Metaspace(Decoder):
-    """Makes spaces of the mark of the pre-tokenizer of that name.
+    """Replaces the mark of the pre-tokenizer with this name by spaces.
 
     Args:
         replacement: the mark.
@@ -121,7 +121,7 @@ class Metaspace(Decoder):
 
 
 class Replace(Decoder):
-    """Replaces what a pattern matches in each token."""
+    """Replaces matches of a pattern in each token."""
 
     pattern = Pattern("replace")
     content = Option(text, is_hidden=True)

@@ -1,7 +1,8 @@
 """`Encoding`: the ids of one text or pair, with the columns that Hugging Face's `Encoding` has.
 
 An encoding of a call holds its ids and a reference to the call (`calls.Call`); each column is computed on access, for
-all texts of the call at once. What changes an encoding in place, and pickles, first turn all columns into lists.
+all texts of the call at once. Methods that change an encoding in place, and pickling, first turn all columns into
+lists.
 
 Source: huggingface/tokenizers, tokenizer/encoding.rs (behavior of each method).
 """
@@ -438,7 +439,7 @@ def _integer(value: Any, name: str, most: int) -> int:
     """An argument of an unsigned type.
 
     Raises:
-        TypeError: no integer.
+        TypeError: not an integer.
         OverflowError: out of the type's range.
     """
     try:

@@ -33,7 +33,7 @@ Members: TypeAlias = tuple[bytes, bytes | None]  # JSON of the vocabulary, and o
 
 
 class Entries:
-    """The vocabulary of a model, as JSON and as objects, of which each is made of the other on use.
+    """The vocabulary of a model, as JSON and as objects; each form is made from the other on use.
 
     Args:
         members: returns the JSON of the vocabulary, and of the merges or None.

@@ -86,7 +86,7 @@ def batch_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
 
 
 def owned_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
-    """As `batch_input`, for calls in the background, which tell pairs in another way: every list of two is one.
+    """As `batch_input`, for calls in the background, which take every list of two items as a pair.
 
     Raises:
         TypeError: neither a text nor a pair.
@@ -116,7 +116,7 @@ def items(value: Any) -> list[Any]:
     """The elements of a sequence.
 
     Raises:
-        TypeError: no sequence, or a string.
+        TypeError: not a sequence, or a string.
     """
     if isinstance(value, str):
         raise TypeError("Can't extract `str` to `Vec`")
@@ -131,8 +131,8 @@ def id_list(ids: Any) -> list[int]:
     """A list of ids.
 
     Raises:
-        TypeError: no sequence of integers.
-        OverflowError: a number that is no u32.
+        TypeError: not a sequence of integers.
+        OverflowError: a number that is not a u32.
     """
     return [u32(id) for id in items(ids)]
 
@@ -167,7 +167,7 @@ def flag(value: Any, name: str) -> bool:
     """
     if value is True or value is False:
         return bool(value)
-    if type(value).__name__ in ("bool_", "bool"):  # of NumPy
+    if type(value).__name__ in ("bool_", "bool"):  # NumPy's booleans
         return bool(value)
     raise TypeError(f"argument '{name}': '{type(value).__name__}' object is not an instance of 'bool'")
 

@@ -46,7 +46,7 @@ def counted(texts: Iterable[str], stages: Mapping[str, Any], shows_progress: boo
 
 
 def _words(texts: Iterable[str], stages: Mapping[str, Any]) -> Iterator[str]:
-    """The pretokens of texts, by stages of which one is an object of Python."""
+    """The pretokens of texts, if one of the stages is a Python object."""
     normalizer, splitter = (
         stage if stage is None or isinstance(stage, Part) else from_state(name, stage)
         for name, stage in ((name, stages.get(name)) for name in ("normalizer", "pre_tokenizer"))
@@ -101,7 +101,7 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     run = checkpointed_run(counts, {}, Limits.of(None, None))
     try:
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    except ConfigError:  # the alphabet alone is larger than the vocabulary: the trainer keeps it, and merges nothing
+    except ConfigError:  # the alphabet exceeds the vocabulary size: the original keeps it, and merges nothing
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
     for token in special:
@@ -150,7 +150,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
         "seed_sentencepiece_size": max(state["seed_size"], 1),
         "shrinking_factor": state["shrinking_factor"],
         "num_sub_iterations": state["n_sub_iterations"],
-        "bug_compatible": True,  # pieces that only end words are no seeds there, either
+        "bug_compatible": True,  # in the original, pieces that only end words are not seeds, either
         "single_precision": False,
     }
 
@@ -163,7 +163,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
     try:
         vocabulary = learned()
     except ConfigError:
-        try:  # with more special tokens than there is room for, the original keeps what its last pruning left
+        try:  # if special tokens exceed the remaining size, the original keeps all pieces that its last pruning left
             learned(num_reserved=0)
             vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
         except ConfigError:

@@ -48,7 +48,7 @@ class Model(Part):
 
     kind = "model"
     __slots__ = ()
-    _order: ClassVar[tuple[str, ...]] = ()  # of the members of its JSON
+    _order: ClassVar[tuple[str, ...]] = ()  # order of the members of its JSON
 
     def __init__(self) -> None:
         self.cell = BPE().cell
@@ -108,7 +108,7 @@ class Model(Part):
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
-        """`members` of the entries that the model has now, whatever it is trained to later."""
+        """`members` of the model's current entries, which later training does not affect."""
         entries = self.entries
         return lambda: entries.members
 
@@ -136,7 +136,7 @@ class Model(Part):
     # ── calls ──
 
     def tokenize(self, sequence: Any) -> list[Any]:
-        """The tokens of a text, which the model gets as it is.
+        """The tokens of a text, which is passed to the model unchanged.
 
         Examples:
             >>> [token.value for token in WordPiece({"low": 0, "##er": 1, "[UNK]": 2}).tokenize("lower")]
@@ -155,7 +155,7 @@ class Model(Part):
             state = import_module(".state", __package__).State.of_model(self)
             vars(self.entries)["alone"] = state
         if not sequence and self.cell._state["type"] == "WordLevel":
-            return None  # for the original, no text is a word, too
+            return None  # the original treats the empty text as a word, too
         options, built, data = self.cell._state, state.current(), sequence.encode()
         if built is None or options.get("dropout") or options.get("alpha") is not None:
             return None
@@ -166,9 +166,9 @@ class Model(Part):
         spans, names = encoded.byte_spans, self.entries.tokens
         values = [names[id] for id in encoded.ids]
         if options["type"] == "Unigram":
-            if any(map(_BYTE.fullmatch, values)):  # the range of each is that of all unknown characters
+            if any(map(_BYTE.fullmatch, values)):  # each has the range of all unknown characters
                 return None
-            values = [data[at:end].decode() for at, end in spans]  # also of unknown characters
+            values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too
         if options["type"] == "BPE" and options["unk_token"] is None:  # ranges pass over unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
@@ -223,7 +223,7 @@ class Model(Part):
 
     def get_trainer(self) -> Any:
         """The trainer of such a model, with its defaults."""
-        trainers = import_module(".trainers", __package__)  # which needs this module
+        trainers = import_module(".trainers", __package__)  # imported here because it needs this module
         return getattr(trainers, f"{self.cell._state['type'].replace('BPE', 'Bpe')}Trainer")()
 
     def __getstate__(self) -> bytes:
@@ -260,7 +260,7 @@ class BPE(Model):
 
     Raises:
         ValueError: only one of vocabulary and merges is given.
-        Exception: a merge has a token that is no entry, or a file cannot be read.
+        Exception: a merge has a token that is not an entry, or a file cannot be read.
 
     Examples:
         >>> model = BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")])
@@ -345,7 +345,7 @@ class WordPiece(Model):
     Args:
         vocab: token → id, or the path of a `vocab.txt`.
         unk_token: the token of words that have no tokens.
-        max_input_chars_per_word: characters of the longest word that is looked at.
+        max_input_chars_per_word: longer words become the unknown token.
         continuing_subword_prefix: prefix of tokens inside a word.
 
     Examples:

@@ -109,7 +109,7 @@ class StripAccents(Normalizer):
 
 
 class Nmt(Normalizer):
-    """Removes control characters, and makes spaces of other white space."""
+    """Removes control characters, and replaces other white space by spaces."""
 
 
 class ByteLevel(Normalizer):
@@ -159,7 +159,7 @@ class Precompiled(Normalizer):
 
 
 def no_pattern(pattern: Any) -> Any:
-    """The getter of `Replace.pattern` and `Split.pattern`, which the original does not have, either."""
+    """Getter of `Replace.pattern` and `Split.pattern`: raises, as in the original."""
     raise Exception("Cannot get pattern")
 
 
@@ -176,7 +176,7 @@ class Pattern(Option):
 
 
 class Replace(Normalizer):
-    """Replaces what a pattern matches.
+    """Replaces matches of a pattern.
 
     Args:
         pattern: a string, or a `tokenizers.Regex`.

@@ -1,7 +1,7 @@
-"""Hugging Face's own package, loaded beside the drop-in for what only it has: Python components, and unproven calls.
+"""Hugging Face's own package, loaded beside the drop-in for Python components and unproven calls.
 
-It is looked for on `sys.path` outside of the folder of shims, and loaded under a private name on first use, so that
-`import tokenizers` stays the drop-in. Without it, what needs it is refused by name.
+It is searched for on `sys.path` outside of the folder of shims, and loaded under a private name on first use, so that
+`import tokenizers` stays the drop-in. Without it, calls that need it are refused by name.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def extension(feature: str, why: str = "") -> Any:
     """The package's extension module.
 
     Args:
-        feature: what needs it, for the error and the record of `jeton.compat.run`.
+        feature: the feature that needs it, for the error and the record of `jeton.compat.run`.
         why: the reason, if it is a call that Jeton has.
 
     Raises:

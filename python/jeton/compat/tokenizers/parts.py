@@ -69,9 +69,9 @@ class Cell:
     def core_json(self) -> str:
         """The JSON of the list of components, which are not Sequences."""
         state, (known, written) = self.state, self._json
-        if known is not state:  # always, for a Sequence
+        if known is not state:  # always, for a Sequence: each access makes a new dict
             written = to_json(list(_components(state)))
-            self._json = state, written  # at once: another thread may replace the state meanwhile
+            self._json = state, written  # one assignment: another thread may replace the state
         return written
 
     @property
@@ -81,7 +81,7 @@ class Cell:
 
     @property
     def is_custom(self) -> bool:
-        """Whether a part is an object of Python."""
+        """True if a part is a Python object."""
         return self.custom is not None or any(item.is_custom for item in self.items or ())
 
 
@@ -103,7 +103,7 @@ class Option:
         default: of the argument; `REQUIRED` if there is none.
         argument: its name in the constructor; empty if it has no such argument.
         key: its name in JSON.
-        load: value of parsed JSON → the same of our types.
+        load: value of parsed JSON → value in Jeton's types.
         get: value in JSON → value of the attribute.
         is_hidden: whether there is no such attribute.
     """
@@ -250,7 +250,7 @@ class Part:
 
     @property
     def is_custom(self) -> bool:
-        """Whether this part, or one within, is an object of Python."""
+        """True if this part, or one within it, is a Python object."""
         return self.cell.is_custom
 
     @classmethod
@@ -319,7 +319,7 @@ class Part:
 class SequencePart(Part):
     """Parts of one kind, applied one after the other; base class of the Sequences with items that can be assigned."""
 
-    _key: ClassVar[str]  # of the list, in JSON
+    _key: ClassVar[str]  # key of the list, in JSON
     _role: ClassVar[str]  # in messages
     _new_arguments = ([],)
 

@@ -174,9 +174,9 @@ class Split(PreTokenizer):
 
     Args:
         pattern: a string, or a `tokenizers.Regex`.
-        behavior: what becomes of a match: ``"removed"``, ``"isolated"``, ``"merged_with_previous"``,
+        behavior: treatment of a match: ``"removed"``, ``"isolated"``, ``"merged_with_previous"``,
             ``"merged_with_next"`` or ``"contiguous"``.
-        invert: whether the text between matches is what is matched.
+        invert: whether the text between matches counts as the match.
 
     Examples:
         >>> Split("-", "merged_with_next").pre_tokenize_str("low-er")

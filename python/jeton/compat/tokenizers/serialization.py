@@ -33,7 +33,7 @@ def truncation_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def truncation_of_json(facts: Any) -> dict[str, Any] | None:
-    """Reads what `truncation_json` returns.
+    """Reads the output of `truncation_json`.
 
     Raises:
         KeyError, TypeError: damaged.
@@ -64,7 +64,7 @@ def padding_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def padding_of_json(facts: Any) -> dict[str, Any] | None:
-    """Reads what `padding_json` returns.
+    """Reads the output of `padding_json`.
 
     Raises:
         KeyError, TypeError: damaged.
@@ -122,7 +122,7 @@ def pretty(text: str) -> str:
     """
     top = json.loads(text)
     model, large = top["model"], {}
-    for name in ("vocab", "merges"):  # json's encoder with indentation is in Python, which takes long for these
+    for name in ("vocab", "merges"):  # json's encoder with indentation is written in Python and too slow for these
         if model.get(name):
             large[name], model[name] = _entry_lines(model[name]), 0
     written = json.dumps(top, ensure_ascii=False, indent=2)

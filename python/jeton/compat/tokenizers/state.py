@@ -73,7 +73,7 @@ class Spellings(dict[int, str]):
 class Built(Engine):
     """Engine of a state, with facts that results need.
 
-    Results read them after the call, so they do not follow objects that the caller changes meanwhile.
+    Results read them after the call, so later changes of the caller's objects do not affect them.
 
     Args:
         tok: the tokenizer.
@@ -92,7 +92,7 @@ class Built(Engine):
 
     @property
     def is_current(self) -> bool:
-        """Whether no component was changed in place since the build."""
+        """True if no component was changed in place since the build."""
         return all(part.version == version for part, version in self._watched)
 
     def replica(self, extension: Any, *, is_new: bool) -> Any:
@@ -125,7 +125,7 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Unigram's unknown token where offsets are trimmed: the original trims those of the text that it shows."""
+        """Unigram's unknown token where offsets are trimmed: the original trims by the text that it shows."""
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
@@ -143,7 +143,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """Whether the model may leave out characters of texts that it does not know, and so shift offsets."""
+        """True if the model may leave out unknown characters of texts, which shifts offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""
@@ -171,12 +171,12 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template around one text, without and with special tokens; None if it is no frame of one text."""
+        """The template around one text, without and with special tokens; None unless it has the text exactly once."""
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
     def template_names(self) -> dict[int, str]:
-        """Id -> name, of ids of the template that it names otherwise than the vocabulary does."""
+        """Id -> name, for ids whose name in the template differs from that in the vocabulary."""
         named = dict(_template_names(self._top["post_processor"]))
         return {id: name for id, name in named.items() if self.core.content(id) is None or self.spellings[id] != name}
 
@@ -252,10 +252,10 @@ class State:
         self.objects: dict[str, Any] = {}
         self.added: dict[int, Added] = {}
         self._ids: dict[str, int] = {}
-        self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are no entries
+        self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
-        self._tok: Tokenizer | None = None  # of the last build of this vocabulary
-        self._model_version: Any = None  # of the model's object in that build
+        self._tok: Tokenizer | None = None  # tokenizer of the last build with this vocabulary
+        self._model_version: Any = None  # version of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
         self._replica: Any = None
@@ -269,7 +269,7 @@ class State:
         """Reads a `tokenizer.json`.
 
         Returns:
-            The state, and the members of the file that are no components.
+            The state, and the members of the file that are not components.
 
         Raises:
             JetonError: the file is damaged.
@@ -325,7 +325,7 @@ class State:
         made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        if self.model is None and self._tok is not None:  # not of the older state, which this one need not keep
+        if self.model is None and self._tok is not None:  # so the older state is not kept alive
             made._members = made._written
         return made
 
@@ -356,7 +356,7 @@ class State:
         return num_new
 
     def _not_entries(self) -> frozenset[str]:
-        """Contents of added tokens that are no entries of the model."""
+        """Contents of added tokens that are not entries of the model."""
         if self._extra is None:
             spelled = self.spelled
             self._extra = frozenset(content for content in self._ids if spelled.id(content) is None)
@@ -495,7 +495,7 @@ class State:
         return None if part is None else part.state
 
     def shown_facts(self, truncation: Any, padding: Any) -> dict[str, Any]:
-        """What `repr` shows."""
+        """The facts that `repr` shows."""
         return {
             "version": "1.0",
             "truncation": truncation,
@@ -602,7 +602,7 @@ def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) ->
 
     Args:
         tok: the tokenizer.
-        not_entries: contents of added tokens that are no entries of the model.
+        not_entries: contents of added tokens that are not entries of the model.
         size: number of entries of the model.
     """
     vocab, merges = written_members(tok)

@@ -1,4 +1,4 @@
-"""`DecodeStream`: the text of ids that arrive one by one, in the pieces of Hugging Face's.
+"""`DecodeStream`: the text of ids that arrive one by one, in the same pieces as Hugging Face's class.
 
 An id whose text ends in an incomplete character returns None, and so does one that adds no text; ids are decoded
 together with those that the last piece came from, so that decoders see the neighbors they need.
@@ -52,7 +52,7 @@ class DecodeStream:
         Raises:
             Exception: the text of all ids does not begin with that of the ids before.
         """
-        if not hasattr(tokenizer, "_splits_special"):  # no `Tokenizer`, whose module imports this one
+        if not hasattr(tokenizer, "_splits_special"):  # not annotated as `Tokenizer`, whose module imports this one
             raise TypeError(
                 f"argument 'tokenizer': '{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'"
             )

@@ -1,6 +1,6 @@
-"""Conversions of arguments, with the exceptions of Hugging Face's package, and its text of objects.
+"""Conversions of arguments, with the exceptions of Hugging Face's package, and its `repr` of objects.
 
-A converter takes an argument and returns the value that `tokenizer.json` has, or raises what the original raises.
+A converter takes an argument and returns the value that `tokenizer.json` has, or raises the original's exception.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src (PyO3's conversions; utils/serde_pyo3.rs for `shown`).
 """
@@ -143,7 +143,7 @@ def widened(value: float | None) -> float | None:
 
 
 def ignored(name: str, kind: str = "kwargs") -> None:
-    """Tells of an unknown option, as the original does.
+    """Reports an unknown option, as the original does.
 
     Args:
         name: of the option.
@@ -158,7 +158,7 @@ def optional(convert: Converter) -> Converter:
 
 
 def items(convert: Converter) -> Converter:
-    """Converter of a sequence that is no string."""
+    """Converter of a sequence other than a string."""
 
     def converted(value: Any) -> list[Any]:
         if isinstance(value, str):
@@ -214,7 +214,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
     Args:
         value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
         name: of the type of an object.
-        most: number of items of a list, of which the last is shown as an ellipsis.
+        most: maximum number of items of a list; if there are more, the last one is an ellipsis.
         longest: number of bytes of a string, likewise; None: unlimited.
 
     Examples:

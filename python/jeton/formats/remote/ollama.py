@@ -51,7 +51,7 @@ def find_ollama(name: str) -> Path:
 
 
 def ollama_models() -> dict[str, Path]:
-    """Returns the models in Ollama's folder: shortest name, with the prefix -> manifest.
+    """Returns the models in Ollama's folder: shortest name with the prefix ``ollama:`` -> manifest.
 
     Examples:
         >>> import tempfile
@@ -75,10 +75,10 @@ def ollama_models() -> dict[str, Path]:
 
 
 def _folders() -> list[Path]:
-    """Returns the folders to look in: the user's choice, else that of the user and that of Linux's service."""
+    """Returns the folders to search: the one in OLLAMA_MODELS, else the user's and that of Linux's service."""
     if own := os.environ.get("OLLAMA_MODELS"):
         return [Path(os.path.expanduser(own))]
-    folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, no error for users without one
+    folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, never fails
     if sys.platform == "linux":
         folders.append(Path("/usr/share/ollama/.ollama/models"))
     return folders

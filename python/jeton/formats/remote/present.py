@@ -22,7 +22,7 @@ _FILES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "voc
 def on_this_machine() -> dict[str, str]:
     """Returns name -> argument for `jeton.load`: the name itself, or for ``hf:owner/name`` the newest snapshot folder.
 
-    Models of Ollama are among them; their files may be missing or have a tokenizer that is not supported.
+    It includes models of Ollama, whose files may be missing or have a tokenizer that is not supported.
 
     Examples:
         >>> import tempfile

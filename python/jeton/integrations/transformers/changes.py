@@ -1,11 +1,11 @@
-"""Notices changes of a `tokenizers.Tokenizer`, which is mutable, without reading its vocabulary.
+"""Detection of changes of a `tokenizers.Tokenizer`, which is mutable, without reading its vocabulary.
 
 `watch` wraps, once in a process, those methods and setters of the class that change vocabulary, added tokens or a large
 stage: each puts a new object into the tokenizer's ``__dict__`` after the change. They are the only ways in which Python
 code can change these. Everything else that affects ids, the small stages and the options of the model, has live Python
 objects that can change it, so `stages` reads their states, which takes about two microseconds.
 
-Padding, truncation and ``encode_special_tokens`` are no part of the state: they are arguments of each call.
+Padding, truncation and ``encode_special_tokens`` are not part of the state: they are arguments of each call.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ OPTIONS = (  # settable attributes of models
 
 _lock = ForkLock()
 _is_watched = False
-# Number of assignments to items of normalizers, of which large ones are not compared.
+# Number of assignments to items of normalizers, because large ones are not compared.
 _num_items_set = 0
 
 
 def watch() -> None:
-    """Wraps the methods and setters of `tokenizers.Tokenizer` that change what its state does not show.
+    """Wraps the methods and setters of `tokenizers.Tokenizer` whose changes `stages` does not show.
 
     Raises:
         UnsupportedFeatureError: the class does not allow it.

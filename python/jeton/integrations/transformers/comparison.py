@@ -130,7 +130,7 @@ class _Comparison:
         try:
             rows = self.engine.encode(texts, offsets=True)
         except Unproven:
-            if len(texts) > 1:  # one of them; the others are compared
+            if len(texts) > 1:  # one text is refused; the others are compared
                 self.num_texts -= len(texts)
                 self.num_ids -= sum(map(len, ids))
                 half = len(texts) // 2

@@ -38,7 +38,7 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
     """
     made = fast_class()
     config = kept(tok.definition.config, tok.roles, keeps_class=False)
-    if tok.definition.config.get("tokenizer_class") in GENERAL:  # whose defaults stay
+    if tok.definition.config.get("tokenizer_class") in GENERAL:  # keep the defaults of these classes
         config["tokenizer_class"] = GENERAL[0]
     definition = replace(tok.definition, roles=tok.roles, config=config)
     template = definition.chat_template

@@ -15,7 +15,7 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """The text of ids, before it is cleaned up. The caller counts the call: that is the shortest one.
+    """The text of ids, before it is cleaned up. The caller counts the call, which is faster.
 
     Raises:
         Unproven: the result may differ.
@@ -30,7 +30,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
 
 
 def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any, unproven: str = "") -> list[str] | None:
-    """The text of each row of ids, before it is cleaned up; None if the call falls back, also for a known reason."""
+    """The text of each row of ids, before it is cleaned up; None if the call falls back."""
     counts = state_of(tok).counts
     try:
         if unproven:

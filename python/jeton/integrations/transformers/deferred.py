@@ -1,7 +1,7 @@
 """`DeferredBackend`: placeholder of a `tokenizers.Tokenizer`, which makes the real one on demand.
 
-transformers' own constructor and the calls that run on Jeton need little of it: padding, truncation, added tokens, and
-a few facts. Everything else makes the real tokenizer, which takes over with the same settings.
+transformers' own constructor and the calls that run on Jeton need only padding, truncation, added tokens and a few
+facts. Any other access makes the real tokenizer, which takes over with the same settings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["DeferredBackend"]
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-# transformers 5 gives a template to a tokenizer without one, which takes the real tokenizer. Only the first bytes are
-# searched, because the stages precede the model. A match elsewhere, or none, costs time only.
+# transformers 5 adds a template to a tokenizer without one, for which it needs the real tokenizer. Only the first bytes
+# are searched, because the stages precede the model. A wrong result only costs time.
 HEAD = 1 << 16
 _NO_TEMPLATE = re.compile(rb'"post_processor"\s*:\s*null')
 OWN = frozenset({"engine", "truncation", "padding", "encode_special_tokens", "_real", "_lock", "_empty"})
@@ -49,8 +49,8 @@ class DeferredBackend:
     def of_file(cls, path: str) -> DeferredBackend | None:
         """Reads a `tokenizer.json`; None if Hugging Face's library should read it.
 
-        That is: Jeton does not support it, it sets padding or truncation, or transformers' constructor would make the
-        real tokenizer anyway. The engine is then made for the first call.
+        That is the case if Jeton does not support it, if it sets padding or truncation, or if transformers' constructor
+        would make the real tokenizer anyway. The engine is then made for the first call.
         """
         try:
             with Path(path).open("rb") as file:
@@ -88,7 +88,7 @@ class DeferredBackend:
                     made.enable_truncation(**self.truncation)
                 if self.padding is not None:
                     made.enable_padding(**self.padding)
-                if self._real is None:  # else a signal handler has made it meanwhile
+                if self._real is None:  # otherwise a signal handler has made it
                     self._real = made
             return self._real
 
@@ -128,17 +128,17 @@ class DeferredBackend:
         return object.__getattribute__(self, name)
 
     def no_truncation(self) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         self.truncation = None
 
     def no_padding(self) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         self.padding = None
 
     def enable_truncation(
         self, max_length: Any, stride: Any = 0, strategy: str = "longest_first", direction: str = "right"
     ) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         is_plain = type(max_length) is int and 0 <= max_length < 1 << 31 and type(stride) is int and stride == 0
         if (
             not is_plain
@@ -150,7 +150,7 @@ class DeferredBackend:
         self.truncation = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
 
     def enable_padding(self, **options: Any) -> None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         known = {
             "direction": "right",
             "pad_id": 0,
@@ -172,7 +172,7 @@ class DeferredBackend:
     # ── facts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def get_added_tokens_decoder(self) -> dict[int, Any]:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         from tokenizers import AddedToken
 
         return {
@@ -181,11 +181,11 @@ class DeferredBackend:
         }
 
     def add_special_tokens(self, tokens: Any) -> int:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         return 0 if self._has(tokens, is_special=True) else self.real().add_special_tokens(tokens)
 
     def add_tokens(self, tokens: Any) -> int:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         return 0 if self._has(tokens, is_special=False) else self.real().add_tokens(tokens)
 
     def _has(self, tokens: Any, *, is_special: bool) -> bool:
@@ -202,21 +202,21 @@ class DeferredBackend:
         return True
 
     def token_to_id(self, token: str) -> int | None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         try:
             return self.engine.tok.token_to_id(token)
         except UnknownTokenError:
             return None
 
     def id_to_token(self, id: int) -> str | None:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         try:
             return self.engine.tok.id_to_token(id)
         except UnknownTokenError:
             return None
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """As of `tokenizers.Tokenizer`."""
+        """See `tokenizers.Tokenizer`."""
         return len(self.engine.tok) if with_added_tokens else self.engine.num_entries
 
 

@@ -1,8 +1,8 @@
 """Encode calls of an accelerated tokenizer: arguments → `BatchEncoding`.
 
 `Call` holds the arguments that transformers passes to its fast tokenizers' common class in both major versions. The
-original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so that it
-is afterwards in the state in which the original call would have left it.
+original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so it ends
+in the same state as after the original call.
 
 Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenization_utils_fast.py (`_encode_plus`).
 """
@@ -35,7 +35,7 @@ SET_OPTIONS = PreTrainedTokenizerFast.set_truncation_and_padding
 
 
 def state_of(tok: Any) -> BackendState:
-    """The state of a tokenizer. Tokenizers that transformers makes of an accelerated one have none yet."""
+    """The state of a tokenizer. It is made here for tokenizers that transformers derives from an accelerated one."""
     state: BackendState | None = tok.__dict__.get(STATE)
     if state is None:
         state = tok.__dict__[STATE] = BackendState()
@@ -152,7 +152,7 @@ class Call:
     def _settings(self, tok: Any, backend: Any) -> dict[str, Any]:
         """Sets ``truncation`` and ``padding`` of the `tokenizers.Tokenizer`, and returns those of this call.
 
-        Another thread may have set its own in between, so they are not just read again. The methods of the original
+        They are not read back, because another thread may have set its own in between. The methods of the original
         check and convert the values.
         """
         tok.set_truncation_and_padding(
@@ -261,7 +261,7 @@ def with_masks(apply: Any, options: Any) -> Any:
 
 
 def tokens_of(tok: Any, result: BatchEncoding, adds: bool) -> list[str]:
-    """`result.tokens()`; from the ids where these determine the tokens."""
+    """`result.tokens()`, computed from the ids if these determine the tokens."""
     lazy, ids = result._encodings, result.get("input_ids")
     if adds or not isinstance(lazy, LazyEncodings) or not isinstance(ids, list):
         return result.tokens()

@@ -1,7 +1,7 @@
 """`LazyEncodings`: the list of `tokenizers.Encoding` of a result, made when it is first used.
 
-They are made by a private tokenizer of the library in the state of the call, with the arguments of the call. So they
-are equal, whatever happened to the tokenizer since. Results whose encodings nothing reads never make them.
+A private tokenizer of the library makes them, in the state of the call and with its arguments. So later changes of the
+tokenizer do not affect them. If nothing reads the encodings of a result, they are never made.
 
 `BatchEncoding.word_ids` of more than a few texts reads a column of Jeton's core instead.
 """
@@ -23,19 +23,19 @@ from .state import SharedEngine, Use
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
 _WORD_IDS = BatchEncoding.word_ids.__code__
-FEW_CHARACTERS = 500  # of a single text, which the library encodes in less time than a batch of Jeton takes
+FEW_CHARACTERS = 500  # a single shorter text takes the library less time than a batch takes Jeton
 
 
 class EncodeArguments(NamedTuple):
     """Arguments of `tokenizers.Tokenizer.encode_batch`, and the state of the tokenizer that they do not include."""
 
     inputs: list[Any]
-    settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as of `Engine.row`
+    settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as in `Engine.row`
     is_pretokenized: bool
     overflow: bool
 
     def rows(self, engine: SharedEngine, texts: Sequence[Any], pairs: Sequence[Any] | None, **columns: Any) -> Rows:
-        """Encodes the inputs on Jeton; `columns`: as of `Engine.encode`."""
+        """Encodes the inputs on Jeton; `columns`: as for `Engine.encode`."""
         return engine.encode(
             texts, pairs, is_pretokenized=self.is_pretokenized, overflow=self.overflow, **self.settings, **columns
         )
@@ -128,7 +128,7 @@ class LazyEncodings(list[Any]):
     Args:
         engine: the engine of the call.
         arguments: those of the call.
-        use: told of the first use.
+        use: notified of the first use.
         rows: the result, for `character_indexes`.
     """
 
@@ -164,7 +164,7 @@ class LazyEncodings(list[Any]):
         self._use.is_read = True
 
         def fill(backend: Any) -> None:
-            if self._source is not None:  # no other thread was first
+            if self._source is not None:  # unless another thread was first
                 list.extend(self, arguments.encodings(backend))
                 self._source = None
 

@@ -31,12 +31,12 @@ def accelerate(tok: T, *, strict: bool = True) -> T: ...
 def accelerate(tok: Any, *, strict: bool = True) -> Any:
     """Makes a fast tokenizer of transformers run on Jeton, in place.
 
-    The tokenizer keeps its class as a base class, its `tokenizers.Tokenizer`, which stays the source of truth, and
-    every result. Changes of it (added tokens, stages, options of the model) are noticed at the next call. A call whose
-    result is not known to be equal runs on the original; the logger ``jeton.integrations`` names the first of each
-    kind, and `stats` counts them.
+    The tokenizer keeps its class as a base class, its results, and its `tokenizers.Tokenizer`, which stays the source
+    of truth. Changes of the latter (added tokens, stages, options of the model) are noticed at the next call. A call
+    whose result is not known to be equal runs on the original; the logger ``jeton.integrations`` names the first of
+    each kind, and `stats` counts them.
 
-    A `tokenizers.Tokenizer` is a class of Rust, whose objects cannot be changed in place: for one, the result is a
+    A `tokenizers.Tokenizer` is implemented in Rust and cannot be changed in place: for one, the result is a
     `jeton.compat.tokenizers.Tokenizer` in the same state. The two are independent from then on.
 
     Args:
@@ -48,7 +48,7 @@ def accelerate(tok: Any, *, strict: bool = True) -> Any:
 
     Raises:
         MissingDependencyError: transformers is not installed.
-        TypeError: no fast tokenizer.
+        TypeError: not a fast tokenizer.
         UnsupportedFeatureError: Jeton does not support the tokenizer; it is unchanged.
 
     Examples:
@@ -105,7 +105,7 @@ def _drop_in_of(tok: Any, strict: bool) -> Any:
         reason: Exception = error
     else:
         made = drop_in.Tokenizer.from_str(serialized)
-        made.encode_special_tokens = tok.encode_special_tokens  # which files do not have
+        made.encode_special_tokens = tok.encode_special_tokens  # files do not have it
         try:
             if getattr(tok.model, "alpha", None) is not None:  # nor this
                 raise Unproven("a model that samples")

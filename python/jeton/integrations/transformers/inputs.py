@@ -1,7 +1,6 @@
 """Inputs of encode calls: which of the forms of transformers they have, checked without a loop in Python.
 
-Only forms whose meaning is certain are recognized. Others, and wrong ones, are left to the original, which raises what
-it raises.
+Only forms whose meaning is certain are recognized. Others, and wrong ones, are left to the original and its exceptions.
 """
 
 from __future__ import annotations

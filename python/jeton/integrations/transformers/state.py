@@ -1,7 +1,7 @@
-"""`BackendState`: the engine that corresponds to a `tokenizers.Tokenizer`, made again after each change of it.
+"""`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
-The tokenizer stays the source of truth. A snapshot holds the engine of one state of it, and what a later call compares
-to notice a change (`changes`). Equal tokenizers share one engine.
+The tokenizer stays the source of truth. A snapshot holds the engine of one state of it, and the values by which a later
+call notices a change (`changes`). Equal tokenizers share one engine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["BackendState", "SharedEngine", "Snapshot", "check", "engine_of", "sh
 READS = 8
 CALLS_LEFT = 8
 TRIES = 8  # other threads may set truncation between two steps of the comparison
-MAX_PROBES = 4_096  # normalized added tokens, each of which is encoded
+MAX_PROBES = 4_096  # maximum number of normalized added tokens that are encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
 
@@ -49,7 +49,7 @@ class SharedEngine(Engine):
 
     @cached_property
     def _odd_ids(self) -> frozenset[int]:
-        """Ids whose token, in the words of Hugging Face, is text of the input."""
+        """Ids for which Hugging Face's `tokens` shows text of the input."""
         definition = self.tok.definition
         is_normalized = bool(definition.normalizer)
         odd = {
@@ -62,7 +62,7 @@ class SharedEngine(Engine):
         return frozenset(odd)
 
     def tokens(self, ids: list[int], backend: Any) -> list[str] | None:
-        """The tokens of ids that a text without template has; None if the ids do not determine them.
+        """The tokens of the ids of a text without template; None if the ids do not determine them.
 
         Args:
             ids: the ids.
@@ -123,8 +123,8 @@ def engine_of(backend: Any) -> SharedEngine:
 def check(backend: Any, engine: Engine) -> None:
     """Compares ids of a few texts that a tokenizer of the original and an engine give.
 
-    A tokenizer that was changed step by step may differ from what it is serialized as: added tokens that are normalized
-    keep the normalizer of the time when they were added.
+    A tokenizer that was changed step by step may differ from its serialized form: normalized added tokens keep the
+    normalizer that was set when they were added.
     """
     added = [token.content for token in engine.tok.added_tokens.values() if token.normalized]
     if len(added) > MAX_PROBES:
@@ -134,7 +134,7 @@ def check(backend: Any, engine: Engine) -> None:
     for text in texts:
         try:
             found = engine.encode_one(text, add_special_tokens=False, splits_special=is_split)
-        except Unproven:  # a text without loss cannot be encoded; calls with such texts fall back
+        except Unproven:  # a text that cannot be encoded without loss; calls with such texts fall back
             continue
         for _ in range(TRIES):
             length = backend.truncation
@@ -154,7 +154,7 @@ class Snapshot:
 
     Attributes:
         backend: the tokenizer.
-        version, stages, model, options: what later states are compared with.
+        version, stages, model, options: values for the comparison with later states.
         engine: None if Jeton does not support the state.
         reason: why it does not.
         error: the exception.
@@ -196,14 +196,14 @@ class BackendState:
         self.counts = new_counts()
         self._snapshot: Snapshot | None = None
         self._last = Use()
-        self._num_read = 0  # results whose encodings were read, less those whose were not
+        self._num_read = 0  # number of results whose encodings were read, minus that of the others
         self._num_left = 0  # calls left to the original since the last one on Jeton
 
     def next_use(self) -> Use | None:
         """The use of the next result; None if the call is better left to the original.
 
-        Encodings are made by the original. If something reads those of nearly every result, most calls gain nothing on
-        Jeton; one of `CALLS_LEFT` still runs on it, to notice when that ends.
+        Encodings are made by the original. If the encodings of nearly every result are read, running on Jeton gains
+        nothing; one call in `CALLS_LEFT` still runs on it, to notice when that changes.
         """
         if self._num_left and self._num_left < CALLS_LEFT:
             self._num_left += 1
@@ -232,7 +232,7 @@ class BackendState:
         return snapshot
 
     def current_decoder(self, backend: Any) -> Snapshot:
-        """The snapshot, if only what affects decoding is current; in less time."""
+        """The snapshot, of which only the parts that affect decoding are checked, in less time."""
         last = self._snapshot
         if hasattr(type(backend), "is_real"):
             return self._deferred(backend, last)
@@ -243,7 +243,7 @@ class BackendState:
         return self.current(backend)
 
     def _deferred(self, backend: Any, last: Snapshot | None) -> Snapshot:
-        """The snapshot of a tokenizer that nothing can have changed as long as it is not real."""
+        """The snapshot of a deferred tokenizer, which cannot have changed as long as the real one does not exist."""
         if backend.is_real:
             return self.current(backend.real())
         if last is None or last.backend is not backend:
@@ -257,10 +257,10 @@ class BackendState:
         found: Any = None
         try:
             found = stages(backend, options, model)
-            if getattr(model, "alpha", None) is not None:  # which is not serialized
+            if getattr(model, "alpha", None) is not None:  # `alpha` is not serialized
                 raise Unproven("a model that samples")
             engine = engine_of(backend)
-        except BaseException as error:  # of Jeton, or of the library, whose panics are no `Exception`
+        except BaseException as error:  # an error of Jeton or the library, whose panics are not an `Exception`
             if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
                 raise
             return Snapshot(backend, seen, found, model, options, None, _reason(error), error)

@@ -41,7 +41,7 @@ class JetonTokenizer(Base):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         file = options.get("tokenizer_file")
-        # transformers 5 makes a template of its own for these, which takes the real tokenizer
+        # transformers 5 makes a template of its own for these, for which it needs the real tokenizer
         changes = major() == 5 and ("add_bos_token" in options or "add_eos_token" in options)
         if (
             file is not None
@@ -56,7 +56,7 @@ class JetonTokenizer(Base):
 
     @classmethod
     def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
-        """As of transformers' general class, to which a `tokenizer.json` says all."""
+        """Implemented as in transformers' general class, for which a `tokenizer.json` is complete."""
         return fast_class().convert_to_native_format(*args, **options)
 
     @property
@@ -78,7 +78,7 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """The tokenizer for code of a module."""
+        """The deferred or the real tokenizer, by the module of the calling code."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")

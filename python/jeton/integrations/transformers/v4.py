@@ -1,4 +1,4 @@
-"""The common class of accelerated tokenizers for transformers 4.57; `v5` says where it stands."""
+"""The common class of accelerated tokenizers for transformers 4.57; `v5` describes its place among the base classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class JetonBackend(PreTrainedTokenizerFast):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
-        result, encode = None, self._batch_encode_plus  # which the tokenizer's own class may override
+        result, encode = None, self._batch_encode_plus  # the tokenizer's own class may override it
         if not unknown and type(self)._batch_encode_plus is JetonBackend._batch_encode_plus:
             result = call.on_jeton(self, lambda: (one_input(text, text_pair, call.is_split_into_words), False))
             encode = super()._batch_encode_plus

@@ -1,7 +1,7 @@
 """The common class of accelerated tokenizers for transformers 5.
 
-It is a base class between the common class of fast tokenizers and their own classes, so that what a tokenizer's own
-class overrides keeps its effect.
+It is a base class between the common class of fast tokenizers and their own classes, so that overrides in a tokenizer's
+own class keep their effect.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class JetonBackend(TokenizersBackend):
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
         """Decodes one sequence, or many."""
-        if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class has something to add
+        if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class extends it
             return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
         if type(token_ids) is not list or set(map(type, token_ids)) != INTEGERS:
             token_ids = to_py_obj(token_ids)

@@ -1,7 +1,7 @@
 """``classics``: frequently discussed texts, each with a short explanation and tokenizations by real tokenizers.
 
-If the catalog has the tokenizer, the tokenization is computed. Otherwise it is one recorded from the real vocabulary,
-and marked as such. A tokenizer of the same name that gives other ids is not used.
+If the catalog has the tokenizer, the tokenization is computed. Otherwise one recorded from the real vocabulary is
+shown, and marked as recorded. A tokenizer of the same name that gives other ids is not used.
 """
 
 from __future__ import annotations

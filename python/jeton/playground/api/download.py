@@ -1,7 +1,7 @@
 """``download``: well-known vocabularies that are not on this machine.
 
-The server downloads them from their publisher, only on a request with a name, and verifies their hash; those of the hub
-have none.
+The server downloads them from their publisher, only on a request with a name, and verifies their hash, except for those
+of the hub, which have none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``tokens``: the tokens of a text, up to a limit.
 
-Counts are of the whole text. Of a long text only the first tokens are described. They are computed from a prefix, as
+Counts are of the whole text. Only the first tokens of a long text are described. They are computed from a prefix, as
 far as its ids equal those of the whole text.
 """
 
@@ -19,7 +19,7 @@ from . import request_fields
 __all__ = ["MAX_DRAWN", "answer", "drawn"]
 
 MAX_DRAWN = 200_000
-# Texts of up to so many characters are tokenized as a whole; of longer ones, the ids are computed first.
+# Texts of up to this many characters are tokenized as a whole; for longer ones, the ids are computed first.
 SHORT_TEXT = 1 << 16
 # Maximum number of prefixes, each twice as long as the previous one. The result of the last is drawn in any case.
 MAX_TRIES = 5

@@ -1,8 +1,8 @@
 """``train``: a training run on a short text, with every step.
 
 The page reconstructs the sequences from the initial symbols and the rank of the merge that removed each boundary. BPE
-of bytes and characters has the text in order; the algorithms of words have each distinct word once, with its count,
-which is what they train on. Unigram has no merges: each step is a run of its own, to a smaller vocabulary.
+of bytes and characters trains on the text in order. The word-based algorithms train on each distinct word once, with
+its count. Unigram has no merges: each step is a separate run with a smaller vocabulary.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 MAX_RUNS = 20
 
 END_OF_WORD = "</w>"
-# Merges of the algorithms of words if no size is given; SentencePiece reserves three pieces.
+# Merges of the word-based algorithms if no size is given; SentencePiece reserves three pieces.
 DEFAULT_MERGES = 30
 RESERVED_PIECES = 3
-# As in the peers, but for a text of a few words: rare characters and pairs stay, and a small vocabulary is no error.
+# As in the peers, but suited to a text of a few words: rare characters and pairs stay, and a small vocabulary is
+# accepted.
 PRESETS: Mapping[str, TrainingPreset] = {
     "wordpiece": Bert(min_frequency=1, limit_alphabet=None),
     "sentencepiece": SentencePiece(character_coverage=1.0, hard_vocab_limit=False),
@@ -118,8 +119,9 @@ def _bpe(text: str, vocab_size: int, request: Mapping[str, Any]) -> Tokenizer:
 
 
 def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBreak) -> tuple[Counts, Tokenizer]:
-    """The counted words, and the tokenizer that an algorithm of words learns from them; without a size, up to
-    `DEFAULT_MERGES` merges.
+    """The counted words, and the tokenizer that a word-based algorithm learns from them.
+
+    Without a size, it learns up to `DEFAULT_MERGES` merges.
     """
     preset = PRESETS.get(algorithm)
     if preset is None:
@@ -198,7 +200,7 @@ def _sizes(largest: int, smallest: int) -> list[int]:
 
 
 def _unigram_run(tok: Tokenizer, documents: Sequence[str], before: Tokenizer | None) -> dict[str, Any]:
-    """A run: its pieces with scores, the tokens of the text, and how its pieces differ from those of the run before."""
+    """A run: its pieces with scores, the tokens of the text, and the changes of pieces since the previous run."""
     spell, pieces = Spelling(tok), _pieces(tok)
     earlier = pieces if before is None else _pieces(before)
     tokens = [[spell(id).decode() for id in tok.encode(document)] for document in documents]

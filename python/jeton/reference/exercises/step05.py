@@ -28,7 +28,7 @@ Three = tuple[int, int, int]
 
 
 def random_merges(rng: random.Random) -> list[Three]:
-    """Merges of a and b and what they made so far, each pair once."""
+    """Merges of a, b and earlier results, each pair once."""
     merges: list[Three] = []
     for _ in range(rng.randrange(1, 9)):
         known = [97, 98, *range(256, 256 + len(merges))]

@@ -57,7 +57,7 @@ def oracle(ids: list[int], ranks: Ranks) -> list[int]:
 
 
 def random_ranks(rng: random.Random, letters: range, size: int) -> Ranks:
-    """Merges of letters and what they made so far."""
+    """Merges of letters and earlier results."""
     ranks: Ranks = {}
     known = list(letters)
     while len(ranks) < size:

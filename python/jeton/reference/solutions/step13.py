@@ -2,7 +2,7 @@
 
 
 def load(text: str) -> tuple[list[tuple[int, int, int]], dict[str, int]]:
-    """Read merges and special tokens, and refuse what cannot be a tokenizer."""
+    """Read merges and special tokens, and refuse contradictions."""
     merges: list[tuple[int, int, int]] = []
     special: dict[str, int] = {}
     taken = set(range(256))

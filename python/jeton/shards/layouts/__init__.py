@@ -8,7 +8,7 @@ columns     Parquet and Arrow
 streaming   MDS and litdata, with an index of all shards
 ```
 
-Counts of pretokens are no layout: they have no ids (`counting`).
+Counts of pretokens are not a layout, because they have no ids (`counting`).
 """
 
 from __future__ import annotations

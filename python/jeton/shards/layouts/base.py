@@ -47,8 +47,8 @@ class Places(NamedTuple):
     Attributes:
         file: their file, or the file of each.
         numbers: line or row of each, from 1; None: the file is one document. 0: likewise, for one of several.
-        num_documents: how many.
-        fields: fields of the record of each, as JSON; None: none are kept, or they have no record.
+        num_documents: their number.
+        fields: fields of the record of each, as JSON; None if no fields are kept, or there are no records.
     """
 
     file: str | Sequence[str]
@@ -161,7 +161,7 @@ class Documents:
     """Documents of one shard.
 
     The size of all files is checked here, that is, whether documents and mask end where the ids do. The ends of the
-    documents are checked when they are used, as `check` reads all of them.
+    documents are checked when they are used, because `check` reads all of them.
 
     Attributes:
         name: path of the shard, for errors.
@@ -208,7 +208,7 @@ class Documents:
         return ShardError(message, path=self.name)
 
     def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of documents, none of which is negative.
+        """Starts and ends of documents; never negative.
 
         Raises:
             ShardError: one is empty, or outside of the ids.
@@ -230,11 +230,12 @@ class Documents:
         Raises:
             ShardError: they are not ascending, or one of them does not end where its row does.
         """
-        # The type of the ends, as for another one the search would convert all of them.
+        # In the type of the ends; for another one the search would convert all of them.
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # As the ends ascend to that of the rows, each row ends with a document if as many ends are multiples of it.
+        # The ends ascend, so each row ends with a document if there are as many ends at multiples of its length as
+        # rows.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -261,7 +262,7 @@ class Documents:
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """The array of all boundaries between documents, ascending, and the factor that they have there."""
+        """The array of all boundaries between documents, ascending, and the factor by which they are scaled in it."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
@@ -296,7 +297,7 @@ class Documents:
         """
         before = 0
         for block in self._end_blocks():
-            # No document is empty; within the ids, as differences beyond may overflow.
+            # Checked against the number of ids first, because differences of larger values may overflow.
             if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])
@@ -320,7 +321,7 @@ class ShardWriter(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Writes what follows the last document."""
+        """Writes the end of the files, after the last document."""
 
     @property
     def totals(self) -> dict[str, Any]:

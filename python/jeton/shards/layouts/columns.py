@@ -31,7 +31,7 @@ GROUP_DOCUMENTS = 1 << 16
 
 
 class _Columns(Layout):
-    """Base of the two."""
+    """Base class of Parquet and Arrow."""
 
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False

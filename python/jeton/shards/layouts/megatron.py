@@ -40,7 +40,7 @@ class Megatron(Layout):
     can_mask = False
 
     def auto(self, vocab_size: int) -> str:
-        """uint16 below 65,500 ids, as `optimal_dtype`: programs that derive the type from the vocabulary agree."""
+        """uint16 below 65,500 ids, as in `optimal_dtype`, by which programs derive the type from the vocabulary."""
         return "uint16" if vocab_size < MAX_UINT16_VOCAB else "int32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:

@@ -38,7 +38,7 @@ MAX_UINT16_VOCAB = 1 << 16
 
 
 class _Raw(Layout):
-    """Base of the four."""
+    """Base class of the four formats."""
 
     dtypes = ("uint16", "uint32")
     ends_suffix, mask_suffix = ".documents", ".mask"
@@ -71,7 +71,7 @@ class _Writer(ShardWriter):
 
     def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile, mask: OutputFile | None) -> None:
         self._tokens, self._ends, self._mask = tokens, ends, mask
-        self.num_tokens = 0  # of the documents
+        self.num_tokens = 0  # ids of the documents
 
     def add(
         self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
@@ -121,7 +121,7 @@ class LlmC(_Raw):
 
 
 class _LlmCWriter(_Writer):
-    """Writes the header, which has the number of ids, before the ids: they wait in a temporary file."""
+    """Writes the header, which has the number of ids, then the ids, which wait in a temporary file."""
 
     def __init__(
         self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, held: BinaryIO, facts: ShardFacts

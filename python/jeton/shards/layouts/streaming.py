@@ -39,9 +39,9 @@ from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWrit
 __all__ = ["LitData", "Mds"]
 
 INDEX = "index.json"
-MAX_BYTES = (1 << 32) - 1  # of a file
+MAX_BYTES = (1 << 32) - 1  # bytes of a file
 MDS_VERSION = 2
-TORCH_CODES = {"int32": 16, "uint16": 20}  # of litdata, by PyTorch's types
+TORCH_CODES = {"int32": 16, "uint16": 20}  # litdata's codes of PyTorch's types
 # litdata's description of an item that is one tensor.
 LEAF = '[1, {"type": null, "context": null, "children_spec": []}]'
 
@@ -196,7 +196,7 @@ def _copied(data: NDArray[np.uint8], starts: Int64, sizes: Int64, dtype: np.dtyp
 
 
 class _HeadedWriter(ShardWriter):
-    """Writes a head with the offsets of all samples before them: they wait in a temporary file."""
+    """Writes a head with the offsets of all samples, then the samples, which wait in a temporary file."""
 
     def __init__(self, files: OutputFiles, name: str, format: str, config: bytes = b"") -> None:
         self._file, self._held = files.open(name), files.temporary()

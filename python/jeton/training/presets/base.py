@@ -47,7 +47,7 @@ class LearningContext:
         limits: memory, threads, and the folder of the checkpoint.
         options: preset and arguments, as saved with the checkpoint.
         progress: called with the number of learned merges.
-        recount: counts the corpus with `Recipe.second_stages`; None without.
+        recount: counts the corpus with `Recipe.second_stages`; None if there are none.
     """
 
     counts: Counts
@@ -60,7 +60,7 @@ class LearningContext:
         """The core's run settings.
 
         Args:
-            options: what to save with the checkpoint instead of `options`: all that determines the merges, except the
+            options: saved with the checkpoint instead of `self.options`: all that determines the merges, except the
                 vocabulary size.
 
         Raises:
@@ -119,7 +119,7 @@ class Recipe:
         learn: learns the vocabulary.
         definition: definition of the tokenizer.
         special_tokens: tokens that split the documents first.
-        second_stages: stages of a second count of the corpus, for a second stage of learning; None: there is none.
+        second_stages: stages of a second count of the corpus, for a second stage of learning; None without one.
         by_line: True if the peer reads each line of a file as a document.
         unit: unit of progress.
     """

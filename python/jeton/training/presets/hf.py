@@ -42,8 +42,8 @@ class Hf(TrainingPreset):
         min_frequency: pairs with a lower count are not merged.
         limit_alphabet: maximum number of initial symbols; the most frequent are kept, others are removed from words.
         initial_alphabet: characters that are kept even if the corpus lacks them. None: all 256 bytes at byte level
-            (``ByteLevel.alphabet()``), none at character level; ``()``: none. Bytes are spelled in the byte alphabet,
-            as in the trainer.
+            (``ByteLevel.alphabet()``), no characters at character level; ``()``: no characters. Bytes are spelled in
+            the byte alphabet, as in the trainer.
         continuing_subword_prefix: prefix of symbols inside a word, such as ``"##"``; at character level.
         end_of_word_suffix: suffix of the last symbol of a word, such as ``"</w>"``.
         max_token_length: exclusive maximum length of a token of more than two symbols, as in the trainer.

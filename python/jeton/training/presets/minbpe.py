@@ -41,5 +41,5 @@ class MinBpe(Native):
         return super().recipe(replace(request, pattern=pattern))
 
     def facts(self) -> dict[str, Any]:
-        """Implements `TrainingPreset.facts`. The pattern is saved as the tokenizer's own."""
+        """Implements `TrainingPreset.facts`. The pattern is saved in the tokenizer, not as an option."""
         return {"preset": self.name}

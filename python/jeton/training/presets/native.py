@@ -35,7 +35,7 @@ class Native(TrainingPreset):
         level: SymbolLevel = request.level or ("byte" if request.end_of_word is None else "char")
         min_frequency = 1 if request.min_frequency is None else request.min_frequency
         pattern = self._pattern(request, level)
-        request = replace(  # every default filled in
+        request = replace(  # all defaults filled in
             request,
             level=level,
             end_of_word_style=request.end_of_word_style or "symbol",

@@ -42,9 +42,9 @@ class SentencePieceUnigram(SentencePiece):
         shrinking_factor: share of the pieces kept by each pruning, from 0.5 to 0.95.
         num_sub_iterations: EM iterations before each pruning.
         bug_compatible: reproduce bugs of SentencePiece. It omits seeds that occur only at the end of a line, and seeds
-            whose following characters all have the same first byte (such as a space); and it adds the counts of
-            characters that are not pieces to the most frequent one. ``preset="unigram"`` sets
-            False, which gives a higher likelihood of the corpus.
+            whose following characters all have the same first byte (such as a space). It adds the counts of characters
+            that are not pieces to the most frequent one. ``preset="unigram"`` sets False, which gives a higher
+            likelihood of the corpus.
 
     Examples:
         >>> import jeton
@@ -113,7 +113,7 @@ class SentencePieceUnigram(SentencePiece):
         most = 0
 
         def progress(left: int) -> None:
-            """Reports the share of the superfluous pieces that has been pruned."""
+            """Reports the share of the excess pieces that has been pruned."""
             nonlocal most
             most = max(most, left)
             above = most - vocab_size
