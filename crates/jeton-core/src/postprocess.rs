@@ -57,7 +57,7 @@ pub struct Template {
     trim_offsets: bool,
     #[serde(default)]
     add_prefix_space: bool,
-    /// Of rows that overflow, which the caller makes.
+    /// For rows that overflow. The caller creates these rows, so the field is ignored here.
     #[serde(default, rename = "overflow_type_ids")]
     _overflow_type_ids: Option<bool>,
 }
@@ -205,10 +205,10 @@ impl Template {
 
 /// Excludes white space at both ends of a token from its offsets, as HF's ByteLevel and RobertaProcessing do.
 ///
-/// `content` is the token; `is_bytes` tells whether it is bytes of a byte-level entry (in which only the space is white
-/// space, since HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the index
-/// of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts before the text has no
-/// offsets and is not removed.
+/// `content` is the token. `is_bytes` is true for the bytes of a byte-level entry, in which only the space is white
+/// space, since HF sees `Ċ` for a line feed; it is false for text (an added token, or a spelling such as `Ġthe`).
+/// `index` is the index of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts
+/// before the text has no offsets and is not removed.
 #[must_use]
 pub fn trim_offsets(
     content: &[u8],
@@ -231,7 +231,7 @@ pub struct WhiteEnds {
 }
 
 impl WhiteEnds {
-    /// Counts them; `content` and `is_bytes` as [`trim_offsets`].
+    /// Counts them; `content` and `is_bytes` have the meaning they have in [`trim_offsets`].
     pub fn of(content: &[u8], is_bytes: bool) -> Self {
         if is_bytes {
             let leading = content.iter().take_while(|&&byte| byte == b' ').count();
