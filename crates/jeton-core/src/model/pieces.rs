@@ -422,8 +422,8 @@ impl PieceCharacters {
     }
 }
 
-/// Returns the characters among the pieces. A lookup of each character of all pieces in the vocabulary would take half of
-/// the time of loading.
+/// Returns the characters among the pieces. Looking up each character of all pieces in the vocabulary would take half
+/// of the loading time.
 fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     let mut found = PieceCharacters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {
