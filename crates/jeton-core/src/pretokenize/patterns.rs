@@ -19,7 +19,7 @@ pub(super) struct NamedPattern {
     pub(super) oniguruma: &'static str,
     /// Other published, equivalent regexes.
     spellings: &'static [&'static str],
-    /// Scanner: one pretoken after the other.
+    /// Scanner, which finds pretokens one by one.
     pub(super) scanner: Scanner,
     /// Rules of the scanner.
     pub(super) rules: &'static ScanRules,
@@ -128,7 +128,7 @@ pub fn published(name: &str) -> Option<&'static str> {
     by_name(name).map(|named| named.text)
 }
 
-/// Returns an equivalent regex for Oniguruma with Ruby's syntax, as in HF `tokenizers`; the customary one if there is one.
+/// Returns an equivalent regex for Oniguruma with Ruby's syntax, as in HF `tokenizers`; the customary one, if any.
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }
