@@ -104,7 +104,8 @@ fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
         {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
     let decoder = Decoder::from_json(parts, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[0, 1, 0], false).unwrap(), "the éthe");
-    // HF converts added tokens from the byte alphabet if possible; the bytes of the token are those that encoding matched.
+    // HF converts added tokens from the byte alphabet if possible; the bytes of a token are those that encoding has
+    // matched.
     let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
     assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), "é!é".as_bytes());

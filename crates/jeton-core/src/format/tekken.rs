@@ -42,7 +42,7 @@ struct Token<'a> {
 struct TekkenRaw {
     rest: Map<String, Value>,
     tokens: Option<Vec<Vec<u8>>>,
-    failed: Option<Error>, // an error with a more precise location than line and column
+    failed: Option<Error>, // an error whose location is more precise than line and column
 }
 
 /// Reads a file.

@@ -70,7 +70,7 @@ pub use starts::Started;
 #[derive(Debug)]
 pub struct Normalizer(NormalizerKind);
 
-/// Effect of a component that only marks spaces in a chunk.
+/// Effect of a component that only inserts a prefix or replaces spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marking<'a> {
     /// Text inserted before the chunk.

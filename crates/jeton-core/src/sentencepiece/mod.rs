@@ -9,8 +9,8 @@
 //! proto      the messages SentencePieceText and NBestSentencePieceText
 //! ```
 //!
-//! Invariant: results equal those of SentencePieceProcessor 0.2.3, apart from random ones. Ids come from the fast path of
-//! [`crate::tokenizer`]; the slow path runs where the text of an unknown piece is needed, or for invalid UTF-8.
+//! Invariant: results equal those of SentencePieceProcessor 0.2.3, except for random ones. Ids come from the fast
+//! path of [`crate::tokenizer`]. The slow path runs if the text of an unknown piece is needed, and for invalid UTF-8.
 //!
 //! Source: google/sentencepiece, `sentencepiece_processor.cc`, `model_interface.cc`.
 
