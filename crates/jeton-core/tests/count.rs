@@ -1,4 +1,4 @@
-//! Counts equal those of a hash map: for any text, pattern, number of threads and grouping, with spilled runs.
+//! Counts equal those of a hash map for any text, pattern, number of threads and grouping, also with spilled runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 type Items = Vec<(Vec<u8>, u64)>;
 
-/// Plain version: counts one pretoken after the other, in the order of first appearance.
+/// Plain version: counts pretokens one by one, in the order of first appearance.
 fn plainly(pattern: &str, documents: &[&str]) -> Items {
     let pretokenizer =
         if pattern == "regex" { Pretokenizer::regex(r"\w+|\W").ok() } else { Pretokenizer::named(pattern) };
@@ -50,7 +50,7 @@ fn fast(pattern: &str, groups: &[&[&str]], threads: usize) -> Counts {
     counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true).unwrap().0
 }
 
-/// Regexes of generated pretokens.
+/// Regexes for generated pretokens.
 const KINDS: [&str; 9] = [
     "[a-c]{1,3}",
     "[a-z]{12,18}",

@@ -116,7 +116,7 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Stages that replace spaces by `▁`: normalizers and pre-tokenizers. The last three do more.
+/// Stages that replace spaces by `▁`: normalizers and pre-tokenizers. The last three also do something else.
 const MARKING: [[&str; 2]; 15] = [
     ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":false}"#],
     ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":false}"#],
@@ -181,7 +181,7 @@ fn make_words(random: &mut Random) -> Made {
         }
     }
     if random.below(8) == 0 {
-        contents.remove(0); // no piece for the start of a word
+        contents.remove(0); // no piece begins a word
         merges.clear();
     }
     let bytes = random.below(2) == 0;

@@ -21,7 +21,7 @@ fn encode(model: &Model, vocab: &Vocab, text: &str) -> (Vec<u32>, Vec<usize>) {
     (ids, ends)
 }
 
-/// Makes a vocabulary of pieces: `<unk>` with id 0, then the words with their kinds and scores.
+/// Creates a vocabulary of pieces: `<unk>` with id 0, then the words with their kinds and scores.
 fn pieces(words: &[(String, u8, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];
@@ -202,7 +202,7 @@ proptest! {
         prop_assert_eq!(encode(&model, &vocab, &text).0, plain);
     }
 
-    /// No model panics, for any vocabulary and any bytes.
+    /// No model panics for any vocabulary and any bytes.
     #[test]
     fn nothing_panics(
         contents in proptest::collection::hash_map(0..40u32, (1..7u8, proptest::collection::vec(any::<u8>(), 1..4)), 1..20),
@@ -327,8 +327,8 @@ fn special_tokens_never_come_out_of_merges() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Before the pair table is built, merges are looked up by the bytes of both symbols. A token may have a lower rank
-    /// than its parts.
+    /// Before the pair table is built, merges are looked up by the bytes of both symbols. In this vocabulary, a token
+    /// has a lower rank than its parts.
     #[test]
     fn ranks_by_contents_and_by_pairs_are_one(
         words in prop::collection::vec("[abc]{2,6}", 1..60),

@@ -63,7 +63,7 @@ proptest! {
 
 const COVERS_ALL: &str = r"[^\s\p{L}]?\p{L}+|\s*[\r\n]+|\s+(?!\S)|\s+|[^\s\p{L}]+";
 
-/// Without a name, too, if no budget is for the whole text.
+/// A pattern without a name also divides a text, if no step budget applies to the whole text.
 #[test]
 fn patterns_that_compile_divide_a_text() {
     let text = "Ab cd\n  12 ".repeat(1_000);

@@ -1,4 +1,4 @@
-//! The scanner of each named pattern splits text as its published regex does, in linear time, and from any boundary.
+//! The scanner of each named pattern splits text like its published regex, in linear time, and from any boundary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -165,7 +165,7 @@ proptest! {
     }
 }
 
-/// Each code point alone and between two letters, for the families whose character classes differ.
+/// Each code point, alone and between two letters, for the families with different character classes.
 #[test]
 fn every_character_is_classed_as_the_regex_does() {
     let step = if cfg!(debug_assertions) { 97 } else { 1 };

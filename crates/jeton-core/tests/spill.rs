@@ -158,7 +158,7 @@ fn trims_in_vain_become_rare() {
     while began.elapsed() < std::time::Duration::from_millis(200) {
         memory.enforce();
     }
-    // After 0, 5, 15, 35, 75 and 155 ms.
+    // Trims after 0, 5, 15, 35, 75 and 155 ms.
     assert!((1..=6).contains(&process.trims.load(Ordering::Relaxed)));
 }
 

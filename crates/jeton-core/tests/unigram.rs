@@ -29,7 +29,7 @@ fn counts<S: AsRef<str>>(words: impl IntoIterator<Item = (S, u64)>) -> Counts {
     counts
 }
 
-/// Words of pseudorandom letters, of which frequent ones recur in all words.
+/// Creates words of pseudorandom letters; frequent letters recur in all words.
 fn words(num: u64) -> Counts {
     let mut state = 7u64;
     let mut draw = |below: u64| {
@@ -64,7 +64,7 @@ fn a_memory_limit_changes_nothing() {
     }
 }
 
-/// A bucket holds a thousand suffixes under the smallest limit, and here all suffixes begin with the same characters.
+/// A bucket has a thousand suffixes under the smallest limit, and here all suffixes begin with the same characters.
 #[test]
 fn suffixes_that_no_bucket_holds_are_sorted_likewise() {
     let long = |unit: &str, num: usize| "▁".to_owned() + &unit.repeat(num);

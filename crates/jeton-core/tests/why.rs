@@ -8,7 +8,7 @@ use jeton_core::model::{Model, Out, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
-/// Makes a vocabulary: `<unk>` with id 0, then the words without duplicates.
+/// Creates a vocabulary: `<unk>` with id 0, then the words without duplicates.
 fn pieces(words: &[(String, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];
@@ -147,7 +147,7 @@ fn entries_are_explained_by_their_own_bytes() {
     let (vocab, scores) =
         pieces(&[("a".into(), 1), ("b".into(), 1), ("ab".into(), 2), ("abab".into(), 3), ("bb ".into(), 4)]);
     let pieces_model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
-    // A piece with a character that is no piece has no merges.
+    // A piece with a character that is not a piece has no merges.
     assert!(pieces_model.explain_entry(&vocab, 4, &|| true).unwrap().is_none());
     let (vocab, scores) = pieces(&[("a".into(), 1), ("b".into(), 1), ("ab".into(), 2), ("abab".into(), 3)]);
     let pieces_model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();

@@ -46,7 +46,7 @@ pub struct Bundle {
 /// Reads a bundle.
 ///
 /// # Errors
-/// [`Error::format`] for a file that is no bundle, or that ends too early.
+/// [`Error::format`] for a file that is not a bundle, or that ends too early.
 pub fn read(file: &[u8]) -> Result<Bundle> {
     let mut rest = Rest { file, at: 0 };
     if rest.take(MAGIC.len())? != MAGIC {
@@ -88,7 +88,7 @@ pub fn read(file: &[u8]) -> Result<Bundle> {
     Ok(Bundle { header, entries, extras: Extras { merges, scores, flags } })
 }
 
-/// The bytes that are not read yet.
+/// The unread bytes.
 struct Rest<'f> {
     file: &'f [u8],
     at: usize,

@@ -19,9 +19,10 @@
 //! Positions: each byte of a document has [`Stages::places_a_byte`] positions, so that all pretokens that begin in it
 //! have different ones.
 //!
-//! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of each
-//! thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills it ([`Counter::spill`]). Left out: JSONL
-//! etc. (the caller reads), and files (the caller opens). Plain version: `reference/step08_split.py`, a `dict` of counts.
+//! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
+//! each thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills the counts
+//! ([`Counter::spill`]). Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
+//! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;
