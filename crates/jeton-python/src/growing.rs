@@ -1,7 +1,7 @@
 //! `jeton.GrowingText`: ids of a text that grows at its end.
 //!
-//! The class is public as it is, with its docstrings, as `TextStream` is. Every call is atomic. A long append works on a
-//! copy of the text after the last joint, so other calls read the text before it.
+//! This class is public, with these docstrings, like `TextStream`. Every call is atomic. A long append works on a
+//! copy of the text after the last joint, so other calls read the text as it was before.
 
 use jeton_core::tokenizer::{Change, Growing, Permission};
 use jeton_core::util::cancel::KeepGoing;

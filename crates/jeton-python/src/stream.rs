@@ -1,8 +1,8 @@
 //! `jeton.TextStream`: ids that arrive one by one → text.
 //!
-//! The class is public as it is, with its docstrings: a method in Python would take as long for an id as decoding it.
-//! Every call is atomic, so threads can share a stream. A long push takes the state out, because a copy of it takes time
-//! for the whole text.
+//! This class is public, with these docstrings, because a method in Python would take as long for an id as decoding
+//! it. Every call is atomic, so threads can share a stream. A long push takes the state out instead of copying it,
+//! because copying takes time linear in the whole text.
 
 use jeton_core::decode::{InvalidUtf8, Stream};
 use jeton_core::error::Error;
@@ -54,7 +54,7 @@ pub struct TextStream {
 /// Maximum number of ids that are decoded without releasing the GIL.
 const SHORT: usize = 1 << 10;
 
-/// Characters that `repr` shows.
+/// Number of characters that `repr` shows.
 const SHOWN: usize = 40;
 
 /// Converts a policy for bytes that are not UTF-8.
@@ -210,7 +210,7 @@ impl TextStream {
         &self.tok.get().0
     }
 
-    /// Accesses the state. `work` runs no Python code.
+    /// Accesses the state. `work` must not run Python code.
     fn with<R>(&self, py: Python<'_>, work: impl FnOnce(&mut Stream) -> R) -> PyResult<R> {
         self.stream.change(py, |stream| stream.as_mut().map(work))?.ok_or_else(lost)
     }
@@ -219,7 +219,8 @@ impl TextStream {
         self.text_of(py, |stream| self.tokenizer().decoder().push(self.tokenizer().vocab(), stream, ids))
     }
 
-    /// Returns text of the state. The exception is made without the lock, because the garbage collector may run then.
+    /// Returns text of the state. The exception is created without holding the lock, because the garbage collector
+    /// may run then.
     fn text_of<'py>(
         &self,
         py: Python<'py>,
