@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_by_id() {
+    fn matches_are_counted_by_id() {
         let tokens = [("<a>", 0), ("<a>b", 2), ("c", 9)];
         let added = tokens.iter().map(|(content, id)| Added::plain(content.as_bytes(), *id));
         let matcher = AddedTokenMatcher::new(added).unwrap().unwrap();
@@ -260,7 +260,7 @@ mod tests {
 
     /// Each line has the matches of HF 0.23.3, except for overlaps.
     #[test]
-    fn flags() {
+    fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];
         assert_eq!(find(&both, b"  <a>  <a>  x  <a>"), [(0, 7, 0), (7, 12, 0), (13, 18, 0)]);
         assert_eq!(find(&both, "x\u{85}<a>\u{2028}\u{a0}y".as_bytes()), [(1, 11, 0)]);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_that_is_the_next_token_is_left_to_it() {
+    fn rstrip_does_not_take_white_space_of_the_next_token() {
         let tokens = [("<a>", "r"), (" b", ""), (" ", "")];
         assert_eq!(find(&tokens, b"<a> b"), [(0, 3, 0), (3, 5, 1)]);
         assert_eq!(find(&tokens, b"<a>   bx"), [(0, 3, 0), (3, 4, 2), (4, 5, 2), (5, 7, 1)]);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_walked_once() {
+    fn megabytes_of_white_space_take_linear_time() {
         let spaces = " ".repeat(1 << 20);
         for flags in ["l", "r", "lr", "lrw"] {
             find(&[("<a>", flags), (" ", flags)], format!("<a>{spaces}<a>").as_bytes());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_cut() -> Result<()> {
+    fn cut_splits_an_aligned_text_at_matches() -> Result<()> {
         let mut aligned = AlignedText::new("Hey <b> <a>", false)?;
         let token = |content, id| Added { lstrip: true, ..Added::plain(content, id) };
         let matcher = AddedTokenMatcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();

@@ -589,7 +589,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_know_where_they_come_from() -> Result<()> {
+    fn rewritten_chunks_keep_origins_and_sources() -> Result<()> {
         let mut aligned = AlignedText::new("ab cé", true)?;
         aligned.cut(|_, _, parts| {
             parts.push(0, 2, Some(7));
@@ -612,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_the_whole() -> Result<()> {
+    fn batches_rewrite_as_the_whole_text_does() -> Result<()> {
         let each = |aligned: &mut AlignedText| {
             aligned.rewrite(|old, writer| {
                 writer.put('é', 0);
@@ -650,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_share_the_bound() -> Result<()> {
+    fn output_limit_covers_previous_batches() -> Result<()> {
         let mut aligned = AlignedText::new("ab", false)?;
         aligned.comes_after(aligned.most);
         let error = aligned.rewrite(|old, writer| {
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_keeps_growing_is_an_error() -> Result<()> {
+    fn repeated_growth_reaches_the_output_limit() -> Result<()> {
         let mut aligned = AlignedText::new("a", true)?;
         let mut double = || {
             aligned.rewrite(|old, writer| {
@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_can_be_taken_back() -> Result<()> {
+    fn take_back_removes_written_text() -> Result<()> {
         let mut aligned = AlignedText::new("ab  ", true)?;
         aligned.rewrite(|old, writer| {
             writer.copy(old.len());

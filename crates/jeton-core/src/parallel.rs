@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_order_while_others_are_made() {
+    fn results_are_passed_in_order_while_jobs_run() {
         let job = |i: usize, _: KeepGoing<'_>| {
             std::thread::sleep(Duration::from_micros(((i * 7) % 5) as u64 * 200));
             Ok(i)
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_after_no() {
+    fn no_job_starts_after_the_caller_returns_false() {
         for threads in [0, 1, 3] {
             let begun = AtomicUsize::new(0);
             let job = |i: usize, keep_going: KeepGoing<'_>| {

@@ -245,7 +245,7 @@ fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn words_by_themselves_equal_words_in_a_row() {
+fn batched_encoding_of_words_equals_the_slow_path() {
     let mut random = Random(23);
     for _ in 0..rounds(400) {
         let made = make_words(&mut random);
@@ -255,7 +255,7 @@ fn words_by_themselves_equal_words_in_a_row() {
 }
 
 #[test]
-fn many_at_once_equal_one_after_the_other() {
+fn batched_encoding_of_bytes_equals_the_slow_path() {
     let mut random = Random(11);
     let (mut encoded, mut refused) = (0, 0);
     for _ in 0..rounds(400) {

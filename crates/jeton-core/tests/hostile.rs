@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn segments_tile_and_decoding_gives_the_text_back(text in any_bytes(), all in any::<bool>()) {
+    fn segments_cover_the_text_and_decoding_restores_it(text in any_bytes(), all in any::<bool>()) {
         for name in names().iter().filter(|&&name| name != "whitespace") {
             let tok = tokenizer(name);
             let permit = tok.permit(if all { &Permission::All } else { &Permission::None }).unwrap();

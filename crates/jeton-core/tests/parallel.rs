@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn nor_for_regexes(texts in texts(), parts in 1usize..20) {
+    fn parts_do_not_change_spans_of_regexes(texts in texts(), parts in 1usize..20) {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         for regex in [r"[\s\S]{1,7}", r"\w+", r"(?<=a)B|.", r"\p{N}{1,3}", r"^.|x", r"\s+$|\w+", r"(?:aB|a)(?!1)|\s", COVERS_ALL] {
             let pretokenizer = Pretokenizer::regex(regex).unwrap();
@@ -75,7 +75,7 @@ fn patterns_that_compile_divide_a_text() {
 }
 
 #[test]
-fn more_parts_than_text() {
+fn more_parts_than_characters_give_the_same_spans() {
     for name in names() {
         let pretokenizer = Pretokenizer::named(name).unwrap();
         for texts in [vec![], vec![""], vec!["", "", ""], vec!["a"], vec![" "], vec!["", "a", ""], vec!["天"]] {

@@ -159,7 +159,7 @@ fn random_patterns_equal_the_oracle() {
 }
 
 #[test]
-fn what_looks_back_is_not_memoryless() {
+fn patterns_that_look_back_are_not_memoryless() {
     for (pattern, memoryless) in [
         (r"\p{L}+(?=x)|\s+(?!\S)|a$|\z", true),
         (r"(?<=a)b", false),
@@ -177,7 +177,7 @@ fn what_looks_back_is_not_memoryless() {
 }
 
 #[test]
-fn a_start_keeps_what_precedes_it_in_view() {
+fn lookbehinds_see_the_text_before_the_start() {
     let pretokenizer = Pretokenizer::regex(r"(?<=\s)\p{L}|\p{L}+|\s").unwrap();
     assert_eq!(pieces("a bcd", &spans_from(&pretokenizer, "a bcd", 0)), ["a", " ", "b", "cd"]);
     assert_eq!(pieces("a bcd", &spans_from(&pretokenizer, "a bcd", 2)), ["b", "cd"]);
@@ -204,7 +204,7 @@ fn a_start_keeps_what_precedes_it_in_view() {
 
 /// Patterns of random syntax elements: none panics, and patterns that both engines accept split text equally.
 #[test]
-fn soup_is_refused_or_understood() {
+fn random_syntax_is_refused_or_splits_as_the_oracle() {
     #[rustfmt::skip]
     const SOUP: [&str; 48] = [
         "a", "b", " ", "é", "(", "(", ")", ")", "[", "]", "[^", "{", "}", "{1,2}", "{2", ",", "*", "+", "?", "|", ".", "-", "&&", "--", "&", "\\", "\\b",
@@ -229,7 +229,7 @@ fn soup_is_refused_or_understood() {
 
 /// Errors name each unsupported construct.
 #[test]
-fn what_is_not_carried_is_refused_by_name() {
+fn unsupported_constructs_are_refused_by_name() {
     for (pattern, name) in [
         (r"(a)\1", "backreference"),
         (r"(?<n>a)\k<n>", r"\k"),
@@ -286,7 +286,7 @@ fn what_is_not_carried_is_refused_by_name() {
 
 /// Matching ends soon for every text, with a result or with an error that names the budget.
 #[test]
-fn the_budget_ends_what_backtracks() {
+fn budget_ends_long_backtracking() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
     let (a, spaces, lines) = ("a".repeat(size), " ".repeat(size) + "x", "a\n".repeat(size / 2));
     let cases: [(&str, &str, bool); 17] = [
@@ -332,7 +332,7 @@ fn the_budget_ends_what_backtracks() {
 /// Common patterns on texts in which an attempt from each start reads to the end. The failure cache makes them
 /// linear.
 #[test]
-fn what_fails_is_not_tried_again() {
+fn failure_cache_makes_repeated_attempts_linear() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
     let line = "The quick brown fox jumps over 12 lazy dogs, ".repeat(size / 45);
     let (word, upper) = (line.replace(' ', "_"), "ABC".repeat(size / 3));

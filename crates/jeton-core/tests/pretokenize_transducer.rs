@@ -73,7 +73,7 @@ const STAGE_BY_STAGE: [&str; 5] =
     ["DeepSeek LLM", "DeepSeek Coder", "MPT's default", "Viking", "Chameleon, its pieces of text"];
 
 #[test]
-fn real_patterns_equal_one_after_the_other() {
+fn published_sequences_equal_splitting_stage_by_stage() {
     let (mut random, mut stage_by_stage) = (Random(3), Vec::new());
     for (name, patterns) in REAL {
         let pretokenizer = match patterns {
@@ -91,7 +91,7 @@ fn real_patterns_equal_one_after_the_other() {
 
 /// Patterns are not joined if a boundary of a later pattern would change how an earlier one splits.
 #[test]
-fn sequences_that_depend_on_what_precedes_are_not_joined() {
+fn sequences_that_depend_on_later_boundaries_are_not_joined() {
     let mut random = Random(6);
     for patterns in [
         &[r"\p{N}{1,3}", r"\p{N}"][..],
@@ -132,7 +132,7 @@ fn lookaheads_within_runs_equal_the_matcher() {
 
 /// The budget of the matcher applies to the whole text, not to each window.
 #[test]
-fn lookaheads_that_read_the_rest_end() {
+fn lookaheads_that_read_the_whole_rest_end_within_the_budget() {
     let text = ["1 ", &"y".repeat(18)].concat().repeat(if cfg!(debug_assertions) { 2_000 } else { 20_000 }) + "x";
     let pretokenizer = Pretokenizer::regex(r"\d(?=[^x]*x)|\s+|[^\s\d]+").unwrap();
     assert!(pretokenizer.size_of_transducer().is_ok());
@@ -197,7 +197,7 @@ fn random_splitter(random: &mut Random) -> String {
 
 /// Each pattern cuts the text of the next one, inside a window, and also if its pretokens are longer than a window.
 #[test]
-fn random_sequences_equal_one_after_the_other() {
+fn random_sequences_equal_splitting_stage_by_stage() {
     const LONG: [&str; 10] = ["a", "B", "一", "1", " ", "\n", "!", "é", "a ", "1一"];
     let mut random = Random(9);
     let (mut several, mut one) = (0, 0);
@@ -284,7 +284,7 @@ fn spans_end_in_error(pretokenizer: &Pretokenizer, text: &str) -> bool {
 
 /// Compiling ends soon, with a transducer or with a reason.
 #[test]
-fn patterns_that_explode_are_given_up() {
+fn patterns_with_too_many_states_have_no_transducer() {
     let literals: String = (0..600).map(|i| format!("{}|", char::from_u32(0x4E00 + i).unwrap())).collect();
     let words: String = (0..300).map(|i| format!("w{i}x{i}|")).collect();
     let sets: String = (0..200).map(|i| format!(r"[\x{{{:x}}}-\x{{{:x}}}]+|", 200 + i, 900 + i)).collect();
@@ -309,7 +309,7 @@ fn patterns_that_explode_are_given_up() {
 }
 
 #[test]
-fn patterns_without_a_transducer_say_why() {
+fn patterns_without_a_transducer_have_a_reason() {
     for (pattern, reason) in [
         (r"(?<=a)b", "looks back"),
         (r"\bword", "looks back"),

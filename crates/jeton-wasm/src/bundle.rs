@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_entries_and_merges() {
+    fn bundle_columns_become_entries_and_merges() {
         let Ok(Bundle { entries, extras, .. }) = read(&file()) else { unreachable!("the file is a bundle") };
         let ids: Vec<_> = entries.iter().map(|(id, _, content)| (id, content)).collect();
         assert_eq!(ids, [(97, &b"a"[..]), (98, b"b"), (268, b"ab")]);

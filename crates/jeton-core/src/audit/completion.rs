@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_no_text_has() {
+    fn edges_of_bytes_outside_of_utf8_are_none() {
         for bytes in [&b"\xC0"[..], b"\xFF", b"a\xE0\x80", b"\x80\x80\x80\x80", b"\xC3a", b"\xED\xA0"] {
             assert_eq!(Edges::of(bytes), None, "{bytes:?}");
         }

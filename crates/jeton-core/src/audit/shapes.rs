@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_private_data() {
+    fn forms_of_private_data_are_found() {
         for (text, bit) in [
             ("jane.doe@example.org", Shape::EMAIL),
             (" info@example.co.uk", Shape::EMAIL),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_and_white_space() {
+    fn digits_and_white_space_are_found() {
         for (text, bits) in [
             ("123", Shape::DIGITS),
             (" 123", Shape::LEADING_SPACE),

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fragments_give_the_replacement_of_the_whole() {
+    fn replacing_in_fragments_equals_replacing_at_once() {
         let texts = ["", "a", "aabaabaaab", "aaaaaaa", "abababab", "xaabx▁▁a", "aab▁"];
         for needle in ["a", "aa", "aab", "abab", "aabaaab", "▁", "▁a", "▁▁"] {
             let needle_of = Needle::new(needle.as_bytes());

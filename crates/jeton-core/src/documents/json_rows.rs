@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_of_each_row() {
+    fn field_of_each_row_is_read() {
         assert_eq!(texts(b""), []);
         let two = br#"{"text": "a\n\u00e9\ud83d\ude00"}
             {"id": [1, {"text": 2}], "text": "b"}"#;
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_must_look_at() {
+    fn rows_that_are_not_plain_are_left_to_the_caller() {
         let lines = [
             "",
             " ",
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn special_bytes_at_every_position() {
+    fn special_bytes_are_found_at_every_position() {
         for special in [b'"', b'\\', b'\n', 0, 0x1F] {
             for len in 0..100 {
                 let mut bytes = vec![b' '; len];
@@ -503,7 +503,7 @@ mod tests {
 
     /// Strings of any characters and escapes are read as by `serde_json`.
     #[test]
-    fn as_serde_json_reads_them() {
+    fn strings_are_read_as_by_serde_json() {
         let mut state = 1u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_utf8_is_the_callers() {
+    fn line_of_invalid_utf8_is_left_to_the_caller() {
         assert_eq!(texts(b"{\"text\": \"\xff\"}\n{\"text\": \"next\"}"), [None, some("next")]);
     }
 }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_without_their_ends() {
+    fn spans_exclude_line_ends() {
         let lines = |text: &'static str| -> Vec<&str> {
             spans(text).unwrap().into_iter().map(|(start, end)| &text[start..end]).collect()
         };

@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn all_levels_find_what_the_tables_have() {
+    fn all_levels_give_the_tokens_in_the_tables() {
         let mut chance = 7;
         let mut kinds = [0; 3]; // hits in the token table, hits in the cache, misses
         for round in 0..300 {

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_was_put_there() {
+    fn hit_returns_the_inserted_ids() {
         let mut cache = LongPretokenCache::<4, 8>::new(6, 9);
         let padded = |i: usize| {
             let text = format!("{i}.").repeat(1 + i % 6);

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_was_put_there() {
+    fn hit_returns_the_inserted_tokens() {
         let mut cache = PretokenCache::new(4, 7);
         let key = |i: usize| ShortKey::of(format!("{i}{}", ".".repeat(i % 12)).as_bytes());
         let ids = |i: usize| (0..1 + i % MAX_TOKENS).map(|k| (1000 * k + i) as u32).collect::<Vec<_>>();

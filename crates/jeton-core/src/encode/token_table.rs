@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_is_found_or_may_be_there() {
+    fn lookup_of_an_entry_finds_it_or_tells_that_it_may_exist() {
         let contents: Vec<String> = (0..20_000u32).map(|i| format!("{:x}", i.wrapping_mul(0x9E37_79B1))).collect();
         let table =
             TokenTable::new(contents.iter().zip(0..).map(|(content, id)| (content.as_bytes(), id)), contents.len());

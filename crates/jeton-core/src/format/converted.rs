@@ -63,7 +63,7 @@ mod tests {
     use crate::vocab::Kind;
 
     #[test]
-    fn both_orders() {
+    fn merges_are_ordered_by_score_or_by_id() {
         let pieces = ["a", "b", "ab", "aa", "aab", "aaa"];
         let entries: List = (0..).zip(pieces).map(|(id, piece)| (id, Kind::Token, piece)).collect();
         let scores = [0.0, 0.0, -3.0, -1.0, -2.0, -1.0];

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn specials_pieces_languages_mask() {
+    fn specials_pieces_languages_and_mask_get_their_ids() {
         let arranged = arrange(model(), Some(&layout())).unwrap();
         let mut entries: Vec<_> = arranged.entries.iter().collect();
         entries.sort_by_key(|entry| entry.0);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn clashes_are_refused() {
+    fn conflicting_ids_are_refused() {
         let refused = |change: &dyn Fn(&mut Layout)| {
             let mut layout = layout();
             change(&mut layout);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_every_spelling() {
+    fn numbers_of_every_spelling_are_parsed() {
         for (text, value) in
             [("0", 0.0), ("-1", -1.0), ("1.5e2", 150.0), ("1E-2", 0.01), ("12e+1", 120.0), ("-0.0", -0.0)]
         {
@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn two_roundings_are_not_one() {
+    fn rounding_twice_differs_from_rounding_once() {
         // A score of T5.
         let text = "-2.0122928619384766";
         assert_ne!(read(text), text.parse().ok());
     }
 
     #[test]
-    fn what_is_written_is_read_to_the_bit_by_both_parsers() {
+    fn both_parsers_read_written_scores_exactly() {
         let mut state = 1_u64;
         for _ in 0..20_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

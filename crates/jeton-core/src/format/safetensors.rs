@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tensors_in_the_order_of_their_bytes() {
+    fn tensors_are_ordered_by_their_bytes() {
         let json = r#" {"b": ["F32", [1], [2, 6]], "__metadata__": {"x": "y"}, "é": {"dtype": "F4", "shape": [2, 2], "data_offsets": [0, 2]},
             "c": {"dtype": {"U8": null}, "shape": [9, 0], "data_offsets": [2, 2], "more": [{"a": null}]}} "#;
         let json = json.as_bytes();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_refuses() {
+    fn headers_that_the_library_refuses_are_errors() {
         let tensor = |fields: &str| format!(r#"{{"a": {{"dtype": "F32", {fields}}}}}"#);
         for (json, message) in [
             ("", "EOF"),

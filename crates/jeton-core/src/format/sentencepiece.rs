@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_survives_its_file() {
+    fn model_is_equal_after_writing_and_reading() {
         let mut model = small();
         assert_eq!(read(&write(&model).unwrap()).unwrap(), model);
         model.facts.byte_fallback = true;
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_file_is_an_error_or_a_shorter_model() {
+    fn truncated_file_is_an_error_or_a_shorter_model() {
         let file = write(&small()).unwrap();
         for end in 0..file.len() {
             let _ = read(&file[..end]);
@@ -624,7 +624,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_gives_a_value_or_an_error(changes in prop::collection::vec((0usize..100, any::<u8>()), 1..6)) {
+        fn damaged_file_gives_a_model_or_an_error(changes in prop::collection::vec((0usize..100, any::<u8>()), 1..6)) {
             let mut file = write(&small()).unwrap();
             for (at, byte) in changes {
                 let at = at % file.len();

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_ids() {
+    fn line_numbers_are_ids() {
         let file = read("[PAD]\r\n[UNK]\n##é\na\n\n".as_bytes()).unwrap();
         let ids: Vec<_> = file.entries.iter().map(|entry| (entry.0, entry.2)).collect();
         assert_eq!(ids, [(0, b"[PAD]".as_slice()), (1, b"[UNK]"), (2, "##é".as_bytes()), (3, b"a")]);

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_survive_and_cut_messages_are_errors() {
+    fn fields_are_equal_after_writing_and_truncated_messages_are_errors() {
         let fields = [
             (1, Value::Number(u64::MAX)),
             (15, Value::Bytes(b"abc")),

@@ -408,7 +408,7 @@ mod tests {
     /// Merging in windows yields the ids of merging as a whole: for merges in the order of training or at random,
     /// random text and runs, and tokens longer than a window.
     #[test]
-    fn windows_as_the_whole() {
+    fn merging_in_windows_equals_merging_as_a_whole() {
         let mut state = 7u64;
         let mut draw = |below: u32| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

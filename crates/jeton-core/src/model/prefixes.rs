@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn all_prefixes_and_suffixes_as_encoded_alone() {
+    fn counts_of_prefixes_and_suffixes_equal_encoding_each_alone() {
         let (mut state, mut in_order) = (5, 0);
         for round in 0..3_000 {
             let level = if round % 2 == 0 { Level::Byte } else { Level::Char };

@@ -138,7 +138,7 @@ mod tests {
 
     /// The order of positions equals the order of a single heap, for any order of pushes.
     #[test]
-    fn as_one_heap() {
+    fn order_equals_that_of_one_heap() {
         let mut state = 1u64;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exp_is_exp() {
+    fn exp_agrees_with_the_platform() {
         for x in [0.0, -0.1, -1.0, -10.0, 3.5, -700.0, std::f64::consts::LN_2, -123.456] {
             let ours = Scaled::exp(x).over(Scaled::ONE);
             assert!((ours / f64::exp(x) - 1.0).abs() < 1e-13, "{x}: {ours} {}", f64::exp(x));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_quotients() {
+    fn sums_and_quotients_of_tiny_numbers_are_computed() {
         let (a, b) = (Scaled::exp(-5000.0), Scaled::exp(-5001.0));
         assert!((b.over(a) - f64::exp(-1.0)).abs() < 1e-11);
         assert!((a.over(a.plus(b)) - 1.0 / (1.0 + f64::exp(-1.0))).abs() < 1e-11);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn splitmix64_as_published() {
+    fn splitmix64_gives_the_published_numbers() {
         let mut sampler = Sampler::new(1_234_567); // the test vector of Rosetta Code's page on SplitMix64
         assert_eq!([sampler.bits(), sampler.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }

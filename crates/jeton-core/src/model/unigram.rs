@@ -539,7 +539,7 @@ mod tests {
         /// Windows, and runs of unknown characters handled together, give the path of the direct rule for the whole
         /// text.
         #[test]
-        fn the_best_path_is_that_of_the_whole_text(
+        fn best_path_in_windows_equals_that_of_the_whole_text(
             pieces in proptest::collection::btree_map("[ab中文é]{1,4}", -20.0..0.0f64, 1..20),
             text in "[ab中文éz😀]{0,60}",
             fused in any::<bool>(),

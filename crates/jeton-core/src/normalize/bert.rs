@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_does_with_every_character_what_the_steps_do() {
+    fn one_pass_equals_the_steps_for_every_character() {
         let chars: Vec<char> = ('\0'..=char::MAX).collect();
         for bert in all() {
             for text in chars.chunks(4096) {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_does_with_marks_what_the_steps_do() {
+    fn one_pass_equals_the_steps_for_sequences_of_marks() {
         let properties = Properties::get();
         let ordered: Vec<char> = ('\0'..=char::MAX).filter(|&c| properties.of(c) & ORDERED != 0).collect();
         assert!(ordered.len() > 3 && ordered.len() < 1000, "{}", ordered.len());

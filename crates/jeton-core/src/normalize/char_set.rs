@@ -123,7 +123,7 @@ mod tests {
     use crate::normalize::properties::{MARK, NFC, NFD, UPPER};
 
     #[test]
-    fn finds_the_first_character_of_the_set() {
+    fn find_returns_the_first_character_of_the_set() {
         let mut state = 1u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn has_the_characters_with_the_bits() {
+    fn set_of_bits_has_the_characters_with_these_properties() {
         for c in '\0'..=char::MAX {
             assert_eq!(CharSet::of_bits(NFC).has(c), Properties::get().of(c) & NFC != 0, "{c:?}");
         }

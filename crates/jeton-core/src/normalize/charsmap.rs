@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_found() {
+    fn lookup_finds_a_rule() {
         let map = map(512, 3, b"no\0yes\0").unwrap();
         assert_eq!(map.prefixes("ab").collect::<Vec<_>>(), [(1, "yes")]);
         assert_eq!(map.prefixes("ba").count() + map.prefixes("").count() + map.prefixes("\0a").count(), 0);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_named() {
+    fn error_names_the_defect_of_a_map() {
         let long = [b"x".repeat(5_000), vec![0]].concat();
         let cases: [(&str, Result<Charsmap>); 10] = [
             ("no size", Charsmap::new(b"abc")),

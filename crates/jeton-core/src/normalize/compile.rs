@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compiled_is_read_back() {
+    fn decompiling_gives_the_compiled_rules() {
         let rules = [("a", "b"), ("ab", ""), ("abc", "a"), ("é", "e"), ("éé", "ee"), ("\u{10FFFF}", "x")];
         let rules: Rules = rules.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
         let map = Charsmap::new(&compile(&rules).unwrap()).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_cannot_be_are_refused() {
+    fn invalid_rules_are_refused() {
         for (key, text) in [("", "a"), ("a\0", ""), ("a", "\0")] {
             let rules = Rules::from([(key.to_owned(), text.to_owned())]);
             assert!(compile(&rules).is_err(), "{key:?}");

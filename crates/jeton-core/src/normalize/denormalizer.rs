@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_final_when_no_rule_goes_on() {
+    fn text_is_final_when_no_rule_can_continue() {
         let options = CharsmapOptions {
             add_dummy_prefix: false,
             remove_extra_whitespaces: false,

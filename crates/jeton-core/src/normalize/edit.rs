@@ -197,7 +197,7 @@ mod tests {
     /// A compiler with newer Unicode tables would change training and encoding. In that case `lower` must check the
     /// age of a character.
     #[test]
-    fn lower_case_is_that_of_unicode_17() {
+    fn lower_case_equals_unicode_17() {
         let (mut count, mut sum) = (0, 0u64);
         for c in '\0'..=char::MAX {
             for l in lower(c).filter(|l| *l != c) {

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_the_standard() {
+    fn forms_equal_the_standard() {
         for text in [
             "",
             "plain",
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_marks_take_no_minute() {
+    fn a_million_marks_are_normalized_in_time() {
         let text: String = std::iter::once('a').chain(['\u{315}', '\u{323}', '\u{301}'].repeat(300_000)).collect();
         for form in [Form::Nfc, Form::Nfd] {
             assert!(of(form, &text).len() >= text.len() - 6);

@@ -358,7 +358,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn parts_follow_each_other() {
+    fn components_apply_in_order() {
         let parts = r#"[{"type":"NFD"},{"type":"StripAccents"},{"type":"Lowercase"},{"type":"Prepend","prepend":"_"}]"#;
         assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
     }
@@ -373,7 +373,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn sources_cover_what_a_character_replaces() {
+    fn sources_cover_all_replaced_text() {
         let nfc = r#"[{"type":"NFC"}]"#;
         assert_eq!(run(nfc, "e\u{301}").1, [(0, 1); 2]);
         assert_eq!(sources(nfc, "e\u{301}a"), [(0, 3), (0, 3), (3, 4)]);
@@ -389,7 +389,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn white_space_of_sentencepiece() {
+    fn sentencepiece_handles_white_space_by_its_options() {
         let parts = r#"[{"type":"SentencePiece","precompiled_charsmap":null,"add_dummy_prefix":true,
             "remove_extra_whitespaces":true,"escape_whitespaces":false,"treat_whitespace_as_suffix":false}]"#;
         let (text, origins) = run(parts, "  a  b ");
@@ -400,7 +400,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn a_part_that_is_not_whole_is_named() {
+    fn errors_name_the_defect_of_a_component() {
         for (part, expected) in [
             ("{", "JSON"),
             ("{}", "not known"),

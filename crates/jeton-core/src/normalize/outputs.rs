@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_component_leaves_it_does_not_change() {
+    fn characters_in_the_output_of_a_component_are_unchanged_by_it() {
         for part in [
             r#"{"type":"NFC"}"#,
             r#"{"type":"NFD"}"#,

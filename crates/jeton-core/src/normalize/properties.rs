@@ -149,14 +149,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_parses() {
+    fn every_class_is_valid() {
         for class in CLASSES.iter().map(|(_, class)| *class).chain([FORMED]) {
             assert!(!ranges(class).is_empty(), "{class}");
         }
     }
 
     #[test]
-    fn later_characters_are_inert() {
+    fn characters_of_later_unicode_versions_have_no_forms() {
         let of = |c| Properties::get().of(c);
         assert_eq!(of('\u{105C9}'), 0); // Unicode 16: decomposes
         assert_eq!(of('\u{898}') & FORMS, 0); // Unicode 14: a mark
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn every_character_with_another_lower_case_is_there() {
+    fn upper_bit_is_set_for_every_character_with_another_lower_case() {
         for c in '\0'..=char::MAX {
             assert_eq!(Properties::get().of(c) & UPPER != 0, lower(c).next() != Some(c), "{c:?}");
         }
     }
 
     #[test]
-    fn small_enough() {
+    fn table_takes_less_than_128_kib() {
         let table = Properties::get();
         let bytes = size_of_val(&table.blocks[..]) + size_of_val(&table.bits[..]);
         assert!(bytes < 128 << 10, "{bytes}");

@@ -187,7 +187,7 @@ mod tests {
     use crate::aligned_text::AlignedText;
 
     #[test]
-    fn a_byte_is_replaced_as_any_text_is() {
+    fn replacing_a_byte_equals_replacing_a_text() {
         let long: String = (0..300).map(|i| ["a", " ", "é", "漢 ", "  "][i * i % 5]).collect();
         for content in ["\u{2581}", "", "x", "😀", "xy", "longer than four"] {
             for text in ["", " ", "   ", "no_space", &long, &"x".repeat(200), &" ".repeat(130)] {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_leaves_whole_characters() {
+    fn cancelled_replacement_leaves_whole_characters() {
         let mut aligned = AlignedText::new(&"漢 ".repeat(100_000), false).unwrap();
         let replace = Replace::text(" ", "_").unwrap();
         let cancel = &mut CancelCheck::new(&|| false);

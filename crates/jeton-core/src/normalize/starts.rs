@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_of_white_space() {
+    fn starts_skip_removed_white_space() {
         let started = |text: &[u8]| normalizer([true, true, false, false]).with_starts(text, &|| true).unwrap();
         let done = started(b"  a  b ");
         assert_eq!((done.text.as_str(), done.starts), (" a b", vec![2, 2, 3, 5, 6]));

@@ -88,7 +88,7 @@ fn draws(mut state: u64) -> impl FnMut(usize) -> usize {
 }
 
 #[test]
-fn each_character_and_all_of_them() {
+fn each_character_gives_equal_text_with_and_without_alignment() {
     let properties = Properties::get();
     for parts in all() {
         let all: Vec<char> = ('\0'..=char::MAX).collect();
@@ -106,7 +106,7 @@ fn each_character_and_all_of_them() {
 }
 
 #[test]
-fn pairs_and_triples_of_interesting_characters() {
+fn pairs_and_triples_give_equal_text_with_and_without_alignment() {
     let chars: Vec<char> = INTERESTING.chars().collect();
     let mut draw = draws(5);
     for parts in all() {
@@ -121,7 +121,7 @@ fn pairs_and_triples_of_interesting_characters() {
 }
 
 #[test]
-fn texts_of_which_some_characters_change() {
+fn longer_texts_give_equal_text_with_and_without_alignment() {
     let chars: Vec<char> = INTERESTING.chars().collect();
     let scripts = [
         "plain text, mostly of letters. ",

@@ -151,7 +151,7 @@ mod tests {
     use crate::regex::cost;
 
     #[test]
-    fn every_pretoken_is_made_by_one_part_of_its_pattern() {
+    fn every_pretoken_matches_one_alternative_of_its_pattern() {
         let text = "I'll say it's 12345 times…  \n\n  \tdon't  HTTPServer x  \r\n今天\u{301} '' \u{a0}\u{3000}end   ";
         for named in &NAMED {
             let Some(pretokenizer) = Pretokenizer::named(named.name) else { unreachable!() };
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_far_from_what_published_patterns_take() {
+    fn published_patterns_take_a_fraction_of_the_budget() {
         for named in &NAMED {
             for part in [
                 "The quick brown fox isn't 12,345.6 years old!\n",

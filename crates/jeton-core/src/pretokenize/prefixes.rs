@@ -159,7 +159,7 @@ mod tests {
 
     /// Both functions agree with splitting each prefix, on random texts of few characters.
     #[test]
-    fn prefixes_are_split_as_told() {
+    fn rules_for_prefixes_agree_with_splitting_each_prefix() {
         let alphabet = [
             "a", "b", "s", "l", "A", "B", "今", "\u{301}", "1", "٣", " ", " ", "\t", "\n", "\r", "'", "!", "/", "ǅ",
             "ſ", "r", "e",

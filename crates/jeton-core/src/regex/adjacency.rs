@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_a_published_pattern() {
+    fn published_patterns_have_the_expected_effects() {
         let pattern = crate::pretokenize::published("cl100k").unwrap();
         for (pair, expected) in [
             ("a ", PairEffect::Split),
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_no_match_covers() {
+    fn may_cover_is_false_for_a_text_that_no_match_covers() {
         let covers = |pattern: &str, text: &str| Adjacency::of(pattern).unwrap().may_cover(text);
         let pattern = crate::pretokenize::published("cl100k").unwrap();
         for text in ["ab", " ab", "'s", "\n\n", "!?\n", "123", "a", ""] {
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn an_optional_part_that_keeps_its_character_is_heeded() {
+    fn possessive_parts_and_assertions_prevent_a_certain_split() {
         assert_eq!(effect("x?+x", "ax"), PairEffect::Unknown); // "x" alone is not a match
         assert_eq!(effect("x?x", "ax"), PairEffect::Split);
         assert_eq!(effect("[xy]?+[xz]", "az"), PairEffect::Split);

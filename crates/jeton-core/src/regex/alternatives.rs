@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_those_of_the_pattern() {
+    fn alternatives_have_their_texts() {
         let alternatives = Alternatives::of(r"(?i:'s|'t)|[^|]\||\p{N}{1,3}|");
         assert_eq!(alternatives.texts().collect::<Vec<_>>(), [r"(?i:'s|'t)", r"[^|]\|", r"\p{N}{1,3}", ""]);
     }
 
     #[test]
-    fn a_spent_budget_names_none() {
+    fn exhausted_budget_gives_no_alternative() {
         let text = "a".repeat(20_000);
         let alternatives = Alternatives::of("(?:a|aa)+b|a+");
         let mut finder = alternatives.finder(&text);

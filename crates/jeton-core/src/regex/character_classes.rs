@@ -258,7 +258,7 @@ mod tests {
     use crate::regex::syntax::parse_set;
 
     #[test]
-    fn classes_separate_exactly_what_the_sets_separate() {
+    fn two_characters_share_a_class_exactly_if_no_set_separates_them() {
         let sets: Vec<ClassUnicode> = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]", "[一-龥]", "(?i:s)", r"[\r\n]"]
             .iter()
             .flat_map(|text| parse_set(text, false))

@@ -577,7 +577,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_construct_is_read() {
+    fn each_construct_is_translated() {
         for (pattern, expected) in [
             (r"\p{N}{1,3}+|a++|b?+|c{2}+d{2}?e{,3}", r"(?:\p{N}{1,3})+|a++|b?+|(?:c{2})+(?:d{2})?e{0,3}"),
             (r"^a$|\Ab\Z", r"(?:\A|(?<=\n)(?!\z))a(?=\n|\z)|\Ab(?=\n?\z)"),
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_carry_over_is_named() {
+    fn errors_name_constructs_without_a_translation() {
         for (pattern, name) in [
             (r"(a)\1", r"\1"),
             (r"\Ga", r"\G"),

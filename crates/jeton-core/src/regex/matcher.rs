@@ -531,7 +531,7 @@ mod tests {
     /// Memoization changes no match, from whatever step it starts. `tests` compare matching without it with the
     /// oracle.
     #[test]
-    fn what_is_remembered_changes_no_match() {
+    fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);
         let (mut state, mut compared) = (23, 0);
         for round in 0..rounds {

@@ -342,7 +342,7 @@ mod tests {
     use super::to_oniguruma;
 
     #[test]
-    fn each_construct_is_written_for_the_other_engine() {
+    fn each_construct_is_translated() {
         for (pattern, expected) in [
             (r"\p{N}{1,3}+|a++|b?+d|c{2}+", r"(?>\p{N}{1,3})|a++|b?+d|(?>c{2})"),
             (r"a{2}?|a{2,3}?|a*?b", r"a{2}|a{2,3}?|a*?b"),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_carry_over_is_named() {
+    fn errors_name_constructs_without_a_translation() {
         for (pattern, name) in [
             (r"\p{ID_Start}", "ID_Start"),
             (r"(?i)\p{Lu}", r"\p{Lu} where case"),

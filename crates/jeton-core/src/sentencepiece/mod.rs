@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_pieces() {
+    fn pieces_have_their_ranges_of_the_input() {
         for model_type in ["unigram", "bpe"] {
             assert_eq!(ranges(" a  b ", model_type, false), [(3, (1, 2), true), (2, (2, 4), true), (5, (4, 5), true)]);
             // A run of unknown characters is one piece.

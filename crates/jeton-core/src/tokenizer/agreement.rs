@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boundaries_and_intersections() {
+    fn boundaries_and_intersections_are_computed() {
         assert_eq!(inner_boundaries(&[(0, 2), (2, 5), (6, 8)], 8), [2, 5, 6]);
         assert_eq!(inner_boundaries(&[(0, 3), (0, 3)], 3), [0_usize; 0]);
         assert_eq!(intersection(&[1, 3, 5, 9], &[0, 3, 4, 9, 10]), [3, 9]);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn passages_lie_between_common_boundaries() {
+    fn passages_are_between_common_boundaries() {
         let mut found = Agreement::new(2);
         let spans = |ends: &[usize]| {
             let mut start = 0;

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_is_spelled_by_its_parts_and_ends_a_word_if_the_right_one_does() {
+    fn merge_has_the_spelling_of_its_parts_and_the_word_end_of_the_right_one() {
         let symbol = |c: char, ends_word| Symbol { unit: Some(u32::from(c)), ends_word, inside: false };
         let symbols =
             Symbols { first_id: 5, symbols: vec![symbol('é', false), symbol('n', true)], drops_others: false };
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_go_on_behind_the_entries_there_are() {
+    fn merges_follow_existing_entries() {
         let mut entries = List::default();
         [(0, "a"), (1, "b"), (3, "ab")]
             .into_iter()
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_take_the_ids_that_are_left() {
+    fn pieces_get_the_ids_that_reserved_entries_leave_free() {
         let mut reserved = List::default();
         [(0, "<unk>"), (2, "<s>"), (9, "<pad>")]
             .into_iter()

@@ -141,7 +141,7 @@ mod tests {
 
     /// Interleaved pushes and pops give the same order as sorting.
     #[test]
-    fn as_one_heap() {
+    fn order_equals_sorting() {
         let order = |a: &(u64, u32), b: &(u64, u32)| (b.0, a.1).cmp(&(a.0, b.1));
         let mut state = 1u64;
         let mut draw = |below: u64| {

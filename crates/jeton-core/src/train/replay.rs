@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merges_are_done_in_their_order() {
+    fn merges_are_applied_in_order_of_rank() {
         let merge =
             |left, right, result| LearnedMerge { left, right, result, count: 1, corpus_tokens: 0, tokens_in_use: 0 };
         let merges = [merge(1, 1, 10), merge(10, 2, 11), merge(2, 1, 12)];

@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn words_with_a_boundary_are_no_pieces() {
+    fn words_with_a_boundary_are_not_pieces() {
         let score = f64::from(4f32.ln() - 12f32.ln());
         assert_eq!(learned("word", false), [("▁low".into(), score), ("▁new".into(), score)]);
         assert_eq!(learned("word", true).len(), 3);
     }
 
     #[test]
-    fn characters_by_count() {
+    fn characters_are_ordered_by_count() {
         let pieces = learned("char", true);
         assert_eq!(pieces[0].0, "▁");
         assert_eq!(pieces[1].0, "w");

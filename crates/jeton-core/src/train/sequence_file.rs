@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_are_read_as_they_were_written() {
+    fn reading_gives_the_written_sequences() {
         for num_ids in [2, 256, 257, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 24) + 1, u32::MAX as usize] {
             let last = num_ids as u32 - 1;
             let written = [(vec![0, last], 1), (vec![last; 300], u64::MAX), (vec![last / 2, 1], 1 << 35)];

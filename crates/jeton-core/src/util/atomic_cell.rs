@@ -89,7 +89,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn what_is_put_is_taken_once() {
+    fn stored_value_is_taken_once() {
         let cell = AtomicCell::default();
         assert!(cell.take().is_none());
         assert!(cell.put(Box::new(1)).is_none());
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_lose_nothing() {
+    fn concurrent_threads_lose_no_value() {
         struct Counted<'a>(&'a AtomicUsize);
         impl Drop for Counted<'_> {
             fn drop(&mut self) {

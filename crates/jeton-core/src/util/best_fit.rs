@@ -173,14 +173,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_those_of_a_search(
+        fn rows_equal_those_of_a_plain_search(
             (capacity, lengths) in (1u32..300).prop_flat_map(|most| (Just(most), prop::collection::vec(1..=most, 0..200)))
         ) {
             prop_assert_eq!(best_fit(&lengths, capacity).unwrap(), slow(&lengths, capacity));
         }
 
         #[test]
-        fn a_bit_set_is_a_set(values in prop::collection::vec((0usize..5000, any::<bool>()), 0..200), bound in 0usize..5100) {
+        fn bit_set_equals_a_btree_set(values in prop::collection::vec((0usize..5000, any::<bool>()), 0..200), bound in 0usize..5100) {
             let (mut bits, mut set) = (BitSet::new(5000).unwrap(), BTreeSet::new());
             for (value, is_in) in values {
                 if is_in {

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_taken_again() {
+    fn kept_buffer_is_reused() {
         let many = *POOLED_BYTES.start();
         let pool = BufferPool(AtomicCell::new());
         assert!(pool.take(many).capacity() >= many);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn small_enough() {
+    fn table_takes_less_than_60_kib() {
         let bytes = size_of_val(&BLOCKS) + size_of_val(&VALUES);
         assert!(bytes < 60 << 10, "{bytes}");
     }

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stand_in_a_table() {
+    fn table_has_its_values() {
         for len in [0, 1, 10, HUGE_PAGE / 4, HUGE_PAGE + 17] {
             let mut table = HugeVec::filled([7u32, 8], len).unwrap();
             assert_eq!(table.iter().filter(|&&value| value == [7, 8]).count(), len);
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_not_there_is_an_error() {
+    fn failed_allocation_is_an_error() {
         for len in [1 << 44, usize::MAX / 8, usize::MAX / 2, usize::MAX] {
             assert!(matches!(HugeVec::filled(0u64, len).unwrap_err().kind(), crate::error::ErrorKind::Memory { .. }));
         }
     }
 
     #[test]
-    fn pages_are_mapped_while_they_are_written() {
+    fn prefault_runs_while_another_thread_writes() {
         let mut list: Vec<u8> = Vec::with_capacity(1 << 22);
         let memory = prefault_range(list.spare_capacity_mut(), usize::MAX);
         std::thread::scope(|scope| {

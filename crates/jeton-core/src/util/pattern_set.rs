@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_of_long_texts_one_after_the_other() {
+    fn successive_matches_in_long_texts_equal_the_definition() {
         let mut state = 1u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_begin_with_many_bytes() {
+    fn patterns_with_many_first_bytes_are_found() {
         let patterns: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte, byte]).collect();
         let set = PatternSet::new(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>());
         assert_eq!(

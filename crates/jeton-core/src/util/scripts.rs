@@ -149,7 +149,7 @@ mod tests {
         assert!(('\0'..='\x7f').all(|c| script(c) == if c.is_ascii_alphabetic() { 0 } else { NONE }));
     }
     #[test]
-    fn main_script_of_mixed_texts() {
+    fn most_characters_decide_the_main_script() {
         let cases = [
             ("", "None"),
             ("漢字", "Han"),

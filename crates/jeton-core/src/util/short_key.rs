@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_equal_and_ordered_as_strings() {
+    fn keys_are_equal_and_ordered_like_strings() {
         let letters: &[u8] = b"\0a\xFF";
         let mut strings: Vec<Vec<u8>> = vec![Vec::new()];
         for len in 0..=MAX_BYTES {

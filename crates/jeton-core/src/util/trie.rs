@@ -240,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn matches_are_the_prefixes(
+        fn matches_are_the_entries_that_are_prefixes(
             words in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..5), 0..300),
             text in proptest::collection::vec(any::<u8>(), 0..30),
         ) {

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_the_standard_library_has() {
+    fn conversion_equals_the_standard_library() {
         let kinds =
             [0..0x80, 0x80..0x800, 0x800..0xD800, 0xE000..0x1_0000, 0x1_0000..0x11_0000, 0x7E..0x82, 0x7FE..0x802];
         let mut chance = 3u64;

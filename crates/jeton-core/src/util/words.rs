@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_runs() {
+    fn words_and_runs_are_found() {
         assert_eq!(found("don't 3,5 ½ _ a_b"), (vec!["don't", "3,5", "½", "a_b"], vec![], 0));
         assert_eq!(found("データベースを、使うABC"), (vec!["ABC"], vec!["データベースを", "使う"], 9));
         assert_eq!(found("བོད་སྐད་ཡིག །"), (vec![], vec!["བོད་སྐད་ཡིག"], 6));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_ranges() {
+    fn tokens_of_ranges_are_counted() {
         let count = |ranges: &[(usize, usize)], spans: &[(usize, usize)]| {
             let mut counter = RangeCounter::new(ranges);
             spans.iter().for_each(|&span| counter.add(span));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_be_cancelled() {
+    fn search_for_words_can_be_cancelled() {
         for text in ["a ".repeat(10_000), "今".repeat(10_000), "a".repeat(10_000)] {
             assert!(Words::of(&[&text], &|| false).is_err());
         }

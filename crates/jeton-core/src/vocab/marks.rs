@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_and_spaces() {
+    fn marks_and_spaces_convert_both_ways() {
         let spaces = Marks::Spaces { begin_pretokens: false };
         let mut marked = Vec::new();
         for (text, spelled) in [("", ""), ("a", "a"), ("▁", " "), ("a▁▁’b▁", "a  ’b "), ("▂▁", "▂ ")]

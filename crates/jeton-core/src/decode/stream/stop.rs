@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_match_wins() {
+    fn match_that_starts_first_ends_the_text() {
         let all = ["a", "b", "ab", "bc", "abcd", "xaab", "aab", "bcé", "éé", "aaaa", "ba"];
         let mut seed = 7u32;
         let mut random = |below: usize| {

@@ -162,7 +162,7 @@ fn at_once(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip: bool, invalid: I
 }
 
 #[test]
-fn the_text_after_a_prompt_is_what_the_ids_add_to_its_text() {
+fn text_after_a_prompt_is_the_text_of_all_ids_without_the_common_beginning() {
     let vocab = vocab();
     let mut random = Random(23);
     let (mut whole, mut changed) = (0, 0);
@@ -270,7 +270,7 @@ fn text_is_returned_as_soon_as_it_is_final() {
 }
 
 #[test]
-fn prompts_stop_strings_and_errors() {
+fn stop_strings_end_the_text_and_errors_end_the_stream() {
     let vocab = vocab();
     let decoder = Decoder::from_json(LLAMA, &vocab, false, None).unwrap();
     let mut stream = decoder.stream(false, InvalidUtf8::Replace);
@@ -292,7 +292,7 @@ fn prompts_stop_strings_and_errors() {
 }
 
 #[test]
-fn memory_is_that_of_the_text() {
+fn long_text_takes_linear_memory() {
     let vocab = vocab();
     let parts = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"String":"▁a"},"content":" "},{"type":"Strip","content":" ","start":900000,"stop":9},
         {"type":"WordPiece","prefix":"","cleanup":true},{"type":"ByteFallback"},{"type":"Metaspace","replacement":"▁"}]"#;

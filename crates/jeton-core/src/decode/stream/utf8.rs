@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_give_the_text_of_the_whole() {
+    fn decoding_in_fragments_equals_decoding_at_once() {
         let pieces: [&[u8]; 12] = [
             b"a",
             "é".as_bytes(),

@@ -371,7 +371,7 @@ mod tests {
     /// Two tokens of half a window fit in it. If no boundary of two tokens could be checked, a text would be merged
     /// with the heap; runs of spaces often have tokens of this length.
     #[test]
-    fn two_tokens_fill_a_window() {
+    fn joint_of_two_tokens_of_half_a_window_is_checked() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =

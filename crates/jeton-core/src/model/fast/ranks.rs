@@ -156,7 +156,7 @@ mod tests {
     use crate::model::pairs::Merge;
 
     #[test]
-    fn knows_what_pairs_knows() {
+    fn lookup_equals_that_of_pairs() {
         for count in [0u32, 1, 2, 50, 5_000, 100_000] {
             let mut pairs = Pairs::with_capacity(4);
             let (mut left, mut right) = (0u32, 0u32);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn ids_and_ranks_that_are_too_large_are_refused() {
         for (left, rank) in [(NO_SYMBOL, 0), (0, NO_RANK as u32)] {
             let mut pairs = Pairs::with_capacity(1);
             pairs.insert(left, 1, Merge { rank, result: 2 });

@@ -80,7 +80,7 @@ mod tests {
     use crate::aligned_text::AlignedText;
 
     #[test]
-    fn each_behavior() {
+    fn each_behavior_gives_its_chunks() {
         // "a--b-", split at "-".
         let stretches = [(0, 1, false), (1, 2, true), (2, 3, true), (3, 4, false), (4, 5, true)]
             .map(|(start, end, is_match)| Stretch { start, end, is_match });

@@ -108,7 +108,7 @@ mod tests {
     use crate::vocab::Kind;
 
     #[test]
-    fn no_token_reaches_farther() {
+    fn bounds_are_not_exceeded_by_tokens() {
         let entries: Vec<&[u8]> = vec![b"a", b"b", b"ab", b"abc", b"abcdefgh", b"bbbb"];
         let vocab = Vocab::new((0..).zip(entries).map(|(id, content)| (id, Kind::Token, content))).unwrap();
         let reach = TokenReach::new(&vocab);

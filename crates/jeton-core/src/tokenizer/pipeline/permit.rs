@@ -159,7 +159,7 @@ mod tests {
     use crate::vocab::Vocab;
 
     #[test]
-    fn a_special_token_of_normalized_text_is_refused_there() {
+    fn special_token_that_normalization_produces_is_refused() {
         let entries = [(0, Kind::Token, "?"), (1, Kind::Token, "x"), (2, Kind::Special, "<S>")];
         let vocab = Vocab::new(entries.map(|(id, kind, content)| (id, kind, content.as_bytes()))).unwrap();
         let options = r#"{"model": {"type": "WordLevel", "unk": 0}, "normalizer": [{"type": "Lowercase"}],

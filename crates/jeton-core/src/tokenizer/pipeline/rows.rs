@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_text_between_its_ids() {
+    fn rows_have_the_ids_of_each_text_between_constant_ids() {
         let form = RowForm { id_type: IdType::Uint16, before: &[7], after: &[8, 9], drops_empty: true };
         let found = rows(vec![1, 2, 3], &[0, 2, 2, 3], &form).unwrap();
         assert!(matches!(&found.ids, FileIds::Short(ids) if ids == &[7, 1, 2, 8, 9, 7, 3, 8, 9]));

@@ -157,7 +157,7 @@ fn verbs(tok: &Tokenizer, text: &str, permit: &Permit<'_>) -> Vec<String> {
 }
 
 #[test]
-fn verbs_agree_with_aligned_text() {
+fn all_calls_agree_with_aligned_text() {
     let mut draw = Draw(3);
     for normalizer in NORMALIZERS {
         for pattern in PATTERNS {
@@ -253,7 +253,7 @@ fn words(draw: &mut Draw) -> [Tokenizer; 2] {
 }
 
 #[test]
-fn words_agree_with_aligned_text() {
+fn unigram_words_agree_with_aligned_text() {
     let mut draw = Draw(5);
     for round in 0..120 {
         let toks = words(&mut draw);

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_those_of_the_definition() {
+    fn ranges_equal_the_definition() {
         let mut index = CharIndex::default();
         for text in ["", "a", &"ab".repeat(70), &"aé中😀".repeat(40), &"中".repeat(64)] {
             index.set(text);

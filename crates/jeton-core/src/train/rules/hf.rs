@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_not_reached() {
+    fn tokens_are_shorter_than_the_limit() {
         let rule = ShorterThan { limit: 4, level: Level::Char };
         assert!(rule.allows("é".as_bytes(), "今天".as_bytes()));
         assert!(!rule.allows(b"ab", b"cd"));

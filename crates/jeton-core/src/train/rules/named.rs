@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tokens_may_be() {
+    fn each_rule_excludes_its_tokens() {
         let none = NamedRule::default();
         check(&none, &["a1", "aж", "a, b"], &[]);
         check(
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_characters_stay_among_themselves() {
+    fn partial_characters_merge_only_within_a_character() {
         let rule = NamedRule { whole_characters: true, ..NamedRule::default() };
         let [a, b, c] = [0xE4, 0xBB, 0x8A]; // 今
         for spelling in [&[a][..], &[a, b], &[a, b, c], &[b, c], &[b], &[a, b, c, a, b, c], b"ab"] {

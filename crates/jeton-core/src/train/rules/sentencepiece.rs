@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_piece() {
+    fn options_decide_which_texts_are_pieces() {
         check(DEFAULT, &["ab", "▁a", "今の", "12", "e\u{301}a", "abcd"], &["a1", "a▁", "▁▁", "aж", "abcde", "今a"]);
         check(PieceRules { split_by_number: false, ..DEFAULT }, &["a1", "a1ж"], &["aж"]);
         check(PieceRules { split_digits: true, ..DEFAULT }, &["1", "ab"], &["12", "▁1"]);

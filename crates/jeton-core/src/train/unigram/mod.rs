@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_order_change_nothing() {
+    fn result_does_not_depend_on_threads_or_order() {
         let mut words = text(30_000);
         let one = learned(&counts(&words), &options(300), 1, &mut |_| true).unwrap();
         assert_eq!(one.pieces.len(), 299);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn syllables_are_found() {
+    fn syllables_become_pieces() {
         let model = learned(&counts(&text(5_000)), &options(60), 1, &mut |_| true).unwrap();
         for syllable in ["ta", "ri", "mo"] {
             assert!(model.pieces.iter().any(|(piece, _)| piece == syllable), "{syllable}: {:?}", model.pieces);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learned_is_said() {
+    fn impossible_training_is_an_error() {
         let few = counts(&[("▁abcdef".to_owned(), 1)]);
         assert!(learned(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
         assert!(learned(&Counts::default(), &options(7), 1, &mut |_| true)
@@ -409,7 +409,7 @@ mod tests {
 
     /// A long run without a cut: sums do not vanish, and no code path is quadratic.
     #[test]
-    fn long_words_do_not_vanish() {
+    fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);
         let model = learned(&counts(&[(word, 1)]), &options(30), 1, &mut |_| true).unwrap();
         assert!(model.pieces.iter().all(|(_, score)| score.is_finite()));

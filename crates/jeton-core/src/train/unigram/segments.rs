@@ -332,20 +332,20 @@ mod tests {
     }
 
     #[test]
-    fn words_fall_apart_where_no_piece_crosses() {
+    fn words_are_split_where_no_piece_crosses() {
         let cuts = cut(&[("▁(low)", 2), ("▁low▁", 3), ("low", 1)], 1.0, &LIMITS);
         let expected = [(")", 2), ("low", 3), ("▁(", 2), ("▁low", 3), ("▁", 3)];
         assert_eq!(cuts, expected.map(|(word, count)| (word.to_owned(), count)));
     }
 
     #[test]
-    fn rare_characters_cut() {
+    fn rare_characters_split_words() {
         let cuts = cut(&[("aabxaa", 9), ("b", 9)], 0.85, &LIMITS);
         assert_eq!(cuts, [("aab".to_owned(), 9), ("aa".to_owned(), 9), ("b".to_owned(), 9)]);
     }
 
     #[test]
-    fn digits_may_be_alone_or_go_with_all() {
+    fn digits_are_separate_or_joined_by_option() {
         let split = PieceLimits { split_digits: true, ..LIMITS };
         assert_eq!(cut(&[("a12", 1)], 1.0, &split), [("1", 1), ("2", 1), ("a", 1)].map(|(w, n)| (w.to_owned(), n)));
         let joined = PieceLimits { split_by_number: false, ..LIMITS };
@@ -354,7 +354,7 @@ mod tests {
 
     /// A word is followed by a space, or is at the end of a line if ends are marked.
     #[test]
-    fn what_follows_a_word_is_known_from_its_mark() {
+    fn mark_at_the_end_determines_the_follower_of_a_word() {
         let follows = |words: &[&str], starts_alike: bool| {
             let mut counts = Counts::default();
             words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());

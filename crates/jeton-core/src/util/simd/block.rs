@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_bits() {
+    fn places_are_the_positions_of_the_bits() {
         check_places::<PortableBlock>(Portable);
         #[cfg(target_arch = "x86_64")]
         {
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_say_what_the_bytes_are() {
+    fn masks_equal_tests_of_each_byte() {
         check::<IntegerBlock>(Portable);
         check::<lanes::LaneBlock>(Portable);
         #[cfg(target_arch = "x86_64")]

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_arrays() {
+    fn registers_equal_an_array() {
         check::<PortableMin<16>>(Portable, 16);
         check::<PortableMin<64>>(Portable, 64);
         #[cfg(target_arch = "x86_64")]

@@ -40,7 +40,7 @@ fn rounds() -> u64 {
 }
 
 #[test]
-fn boundaries_are_those_of_the_library() {
+fn boundaries_equal_those_of_the_library() {
     for text in texts(rounds(), 40) {
         let ends = |lengths: &mut dyn Iterator<Item = &str>| {
             lengths
@@ -60,7 +60,7 @@ fn boundaries_are_those_of_the_library() {
 /// From each offset, the boundaries backward equal those forward. Blocks are so short here that most texts have
 /// several.
 #[test]
-fn boundaries_back_are_the_same_in_reverse() {
+fn backward_boundaries_equal_forward_ones_in_reverse() {
     for text in texts(rounds() / 10, 60) {
         for unit in TextUnit::ALL {
             let expected = forward(unit, &text);
@@ -75,7 +75,7 @@ fn boundaries_back_are_the_same_in_reverse() {
 
 /// Texts longer than a block.
 #[test]
-fn blocks_join() {
+fn boundaries_back_join_across_blocks() {
     let texts: Vec<String> = texts(rounds() / 20, 60).collect();
     for unit in TextUnit::ALL {
         for text in texts.chunks(20).map(|texts| texts.concat()) {
@@ -101,7 +101,7 @@ fn a_text_can_be_divided_from_left_to_right() {
 
 /// The classes of restart points hold for each code point in the tables of the library.
 #[test]
-fn certain_boundaries_are_boundaries() {
+fn restart_points_are_boundaries_of_the_library() {
     let step = if cfg!(miri) {
         5000
     } else if cfg!(debug_assertions) {
@@ -167,7 +167,7 @@ fn a_long_unit_is_read_up_to_the_offset_only() {
 }
 
 #[test]
-fn names() {
+fn names_and_units_convert_both_ways() {
     for unit in TextUnit::ALL {
         assert_eq!(TextUnit::from_name(unit.name()), Some(unit));
     }

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_and_others_are_cut_where_no_token_has_both() {
+    fn letters_are_split_from_bytes_that_no_token_has_beside_them() {
         let letters = LetterBoundaries::new(["a.b", "x1", "((", "é(", "ab"].map(str::as_bytes).into_iter());
         let has = |kind, byte: u8| letters.ranges(kind).iter().any(|&(low, high)| (low..=high).contains(&byte));
         for (byte, ends, begins) in
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_token_reaches_over_a_seam() {
+    fn no_token_crosses_a_boundary() {
         let inside = "語".as_bytes();
         let both = ["字".as_bytes(), &inside[..2]].concat(); // ends inside a character
         let tokens = ["中文", "文字", "a中", "。", "𠮷中"].map(str::as_bytes);

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_text() {
+    fn text_is_split_into_the_expected_parts() {
         let tokens = || ["中文", "▁▁", "x.", ".y", "1z"].map(str::as_bytes).into_iter();
         let boundaries = (MergeBoundaries::new(tokens(), [].into_iter()), LetterBoundaries::new(tokens()));
         let marks = (Marks::Written, &MarkBoundaries::new(tokens()));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_text_with_spaces() {
+    fn text_with_spaces_for_marks_is_split_into_the_expected_parts() {
         let tokens = || ["▁a", ">▁</", "x▁y", "é▁", "▁▁", "a"].map(str::as_bytes).into_iter();
         let before_marks = MarkBoundaries::new(tokens());
         let mut letters = LetterBoundaries::new(tokens());
