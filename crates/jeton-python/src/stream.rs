@@ -18,13 +18,13 @@ use crate::tokenizer::Tokenizer;
 /// Decoder of ids that arrive one by one. `Tokenizer.stream` makes one.
 ///
 /// The texts that `push` and `finish` return, joined, equal `decode` of all ids. Text is returned once, as soon as no
-/// later id can change it. An id takes constant time (amortized, apart from the length of its text). Memory is the
-/// length of `text`, and of text that is held back.
+/// later id can change it. An id takes amortized constant time plus the length of its text. Memory is the length of
+/// `text` and of the text that is held back.
 ///
-/// An incomplete character is held back, and the beginning of a stop string. Some decoder components hold back more:
+/// An incomplete character and the beginning of a stop string are held back. Some decoder components hold back more:
 ///
-/// - ``ByteFallback``: a run of byte pieces (``<0xE4>``), to its end. Hugging Face replaces every byte of a run that
-///   is not UTF-8 as a whole, so no character of the run is final before.
+/// - ``ByteFallback``: a run of byte pieces (``<0xE4>``), until it ends. If a run as a whole is not UTF-8, Hugging Face
+///   replaces each of its bytes, so no character of the run is final earlier.
 /// - ``Strip`` at the end, ``BPEDecoder``, and end-of-word tokens: spaces or characters that are removed at the end.
 /// - ``Replace``, and the cleanup of ``WordPiece``: the beginning of a string that they replace.
 /// - ``BPEDecoder``, ``CTC`` and ``ByteLevel`` after a component that joins all strings (``Fuse``, ``ByteLevel``): up

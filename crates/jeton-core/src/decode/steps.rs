@@ -340,8 +340,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends `text` like [`Replacer::replace`], by comparing the needle at each occurrence of its first byte, the
-    /// first of which is at `at`.
+    /// Appends `text` like [`Replacer::replace`], by comparing the needle at each occurrence of its first byte. The
+    /// first such occurrence is at `at`.
     fn replace_short(&self, text: &[u8], first: u8, mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
         let needle = self.needle.text();
         let mut done = 0;

@@ -160,7 +160,7 @@ impl CombiningRun {
             return;
         };
         if self.class.is_none_or(|last| last < class) {
-            // Only compositions of Unicode 9; these have a decomposition there.
+            // Only compositions of Unicode 9: their results have a decomposition in its tables.
             if let Some(merged) = compose(base, c).filter(|c| self.properties.of(*c) & NFD != 0) {
                 self.base = Some((merged, base_change + change - 1));
                 return;

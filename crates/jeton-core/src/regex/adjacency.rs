@@ -281,9 +281,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves of which a single character is a match of `node` without an assertion. Each is listed with the
-/// leaves of preceding optional parts that would consume the character without backtracking. Returns the leaves of
-/// `node`, which begin at `next`.
+/// Lists the leaves whose characters are each a match of the whole `node` without an assertion. Each leaf comes with
+/// the leaves of preceding optional parts that would consume the character without backtracking. Returns the range of
+/// the leaves of `node`, which begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {

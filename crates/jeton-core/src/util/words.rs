@@ -179,8 +179,8 @@ impl std::ops::Add for TokensInRanges {
 
 /// Counts the tokens of each range of a text, from the spans of the tokens in order.
 ///
-/// The tokens of a range are one that overlaps its first byte, and those that begin after its first byte. A token without
-/// bytes belongs to the character before it, of which it is a part; at the start of the text it belongs to no range.
+/// A range has the token that overlaps its first byte and the tokens that begin after its first byte. A token without
+/// bytes counts as a part of the character before it; at the start of the text it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
     /// Index of the first range that does not end before the last token.

@@ -1,10 +1,10 @@
 //! Compiler: automata of patterns → table of a transducer.
 //!
 //! A transducer reads a text once and yields the ends of its pretokens. An automaton alone would have to go back: it
-//! knows the end of a match only when no longer match is possible, which may be later in the text. So a state of the
-//! transducer is a list of *hypotheses*: the current match; the next match, if the current one ends at its latest end
-//! so far; the match after that; and so on. When the first hypothesis fails, the second has already been read. Each
-//! hypothesis has a slot for its latest end, in order, so dropping the first one is an addition to an index:
+//! knows the end of a match only when a longer match is impossible, and it may have read far beyond the end by then. So
+//! a state of the transducer is a list of *hypotheses*: the current match; the next match, if the current one ends at
+//! its latest end so far; the match after that; and so on. When the first hypothesis fails, the second has already been
+//! read. Each hypothesis has a slot for its latest end, in order, so dropping the first one is an addition to an index:
 //!
 //! ```text
 //! read a class at position i:   ends[count + slot] = i;   count += complete;   state = next

@@ -436,8 +436,8 @@ impl<'t> TextCutter<'t> {
     }
 
     /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns these
-    /// positions, ascending, of which only the last may exceed the limit; and the end of the longest text that may be
-    /// within it.
+    /// positions, ascending, and an upper bound for the end of the longest text within the limit. Only the last position
+    /// may exceed the limit.
     fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
         let mut bases = vec![Base { at: start, count: 0 }];
         let step = step(limit);

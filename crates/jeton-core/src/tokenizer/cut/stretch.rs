@@ -6,7 +6,7 @@
 //! the tokens of all prefixes of one pretoken: by `model/prefixes` for models that merge, and by the table of best
 //! segmentations for Unigram.
 //!
-//! Invariant: no longer prefix is within the limit. For Unigram the returned prefix may exceed it because of
+//! Invariant: every longer prefix exceeds the limit. For Unigram the returned prefix itself may exceed it because of
 //! rounding. Cost: the text that `limit` tokens may cover (`token_reach`) is normalized and encoded once, and each
 //! tried prefix that is longer than the result takes some hundred nanoseconds.
 //!
@@ -54,8 +54,8 @@ struct LastPretoken {
 
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting those of the
-    /// context; None if that is not certain. An end inside of the first characters means that no longer prefix is
-    /// within the limit.
+    /// context; None if that is not certain. An end inside of the first characters means that every longer
+    /// prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -7,11 +7,11 @@
 //!
 //! [`MergeBoundaries`] covers characters of three bytes, of which most scripts without spaces consist. A Bloom filter
 //! with one hash, 64 KiB, has the character pairs of tokens. A boundary may be missed, because of a collision or of
-//! tokens that begin or end inside characters, but none is false. [`filters::LetterBoundaries`] covers ASCII: the
-//! bytes that follow a letter in no token, or precede one in none. In the vocabularies of Llama 2 and its descendants
-//! these are nearly all punctuation, and `self.x(y)` is split into six parts that repeat. [`MarkBoundaries`] covers
-//! positions before a `▁`, the mark of word starts: those after a character that precedes `▁` in no token, which are
-//! nearly all. [`SplitPoints`] finds all of these in a text.
+//! tokens that begin or end inside characters, but none is false. [`filters::LetterBoundaries`] covers positions
+//! in ASCII between a letter and a byte that no token contains on that side of a letter. In the vocabularies of Llama 2
+//! and its descendants nearly all punctuation is such a byte, and `self.x(y)` is split into six parts that repeat.
+//! [`MarkBoundaries`] covers nearly all positions before a `▁`, the mark of word starts: all except those after a
+//! character that precedes `▁` in some token. [`SplitPoints`] finds all boundaries in a text.
 
 mod filters;
 mod split_points;
