@@ -1,5 +1,6 @@
-//! Writes tables of Unicode properties: the classes of the named patterns (`util/classes.rs`) and character sets of Hugging
-//! Face's pre-tokenizers (`pretokenize/parts/characters.rs`). Making them in a process takes longer than encoding a page.
+//! Writes tables of Unicode properties: the classes of the named patterns (`util/classes.rs`) and character sets of
+//! Hugging Face's pre-tokenizers (`pretokenize/parts/characters.rs`). Building them at run time would take longer
+//! than encoding a page.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a build that cannot go on fails")]
 

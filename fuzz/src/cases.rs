@@ -109,7 +109,7 @@ pub const SNIPPETS: &[&str] = &[
     "\u{1100}\u{1161}\u{11a8}",
 ];
 
-/// Generates a text of up to about 100 snippets, mostly fewer; `own` are the contents of the vocabulary.
+/// Generates a text of up to about 100 snippets, usually fewer; `own` are the contents of the vocabulary.
 pub fn text(rng: &mut Rng, own: &[&str]) -> String {
     let mut out = String::new();
     for _ in 0..rng.length(100) {
@@ -154,10 +154,10 @@ pub fn to_json(bytes: &[u8]) -> Value {
     }
 }
 
-/// Length limit of a repeated text; lower where instrumentation makes every byte slower.
+/// Maximum length of a repeated text; lower with instrumentation, which makes every byte slower.
 const LONGEST: usize = if cfg!(feature = "coverage") { 1 << 18 } else { 1 << 22 };
 
-/// Converts JSON to bytes; also `{"repeat": "ab", "times": 1000}`.
+/// Converts JSON to bytes; also accepts `{"repeat": "ab", "times": 1000}`.
 pub fn from_json(value: &Value) -> Option<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Some(text.as_bytes().to_vec());
@@ -355,7 +355,7 @@ pub fn decoder(rng: &mut Rng) -> Value {
     }
 }
 
-/// Generates a list of decoders; SentencePiece's is the only one of its list.
+/// Generates a list of decoders. If SentencePiece's decoder is in the list, it is the only one.
 pub fn decoders(rng: &mut Rng) -> Value {
     let mut parts: Vec<Value> = (0..rng.length(5)).map(|_| decoder(rng)).collect();
     if let Some(at) = parts.iter().position(|part| part["type"] == "SentencePiece").filter(|_| !rng.once_in(20)) {

@@ -1,10 +1,11 @@
 //! Entry points for libFuzzer: the targets of this crate, guided by coverage.
 //!
-//! `tools/fuzz.py --coverage` builds and runs this. The environment variable `JETON_FUZZ_TARGET` names the target; the command line is
-//! libFuzzer's (<https://llvm.org/docs/LibFuzzer.html>). A violated property panics; libFuzzer reports it with a stack trace and saves the
-//! input as `crash-…`.
+//! `tools/fuzz.py --coverage` builds and runs this. The environment variable `JETON_FUZZ_TARGET` names the target;
+//! the command line is libFuzzer's (<https://llvm.org/docs/LibFuzzer.html>). A violated property panics. libFuzzer
+//! then reports it with a stack trace and saves the input as `crash-…`.
 //!
-//! Half of the mutations are those of [`mutate`], which understand JSON, protobuf and lines, and half are libFuzzer's.
+//! Half of the mutations are those of [`mutate`], which parse JSON, protobuf and lines; the other half are
+//! libFuzzer's.
 
 #![no_main]
 // Errors abort the process, as libFuzzer requires for a finding.
@@ -20,7 +21,7 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 /// Environment variable with the name of the target.
 const VARIABLE: &str = "JETON_FUZZ_TARGET";
 
-/// The target, with its seeds for mutations that splice two inputs.
+/// Returns the target, with its seeds for mutations that splice two inputs.
 fn target() -> &'static (&'static Target, Vec<Vec<u8>>) {
     static TARGET: OnceLock<(&'static Target, Vec<Vec<u8>>)> = OnceLock::new();
     TARGET.get_or_init(|| {

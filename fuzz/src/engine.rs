@@ -1,7 +1,7 @@
 //! The fuzzing loop: choose an input, mutate it, run the target, classify the outcome.
 //!
-//! Each input is written to a file before the run, so it is available if the process crashes or hangs. Time is the CPU
-//! time of the thread, the minimum of three runs, because the machine may be shared.
+//! Each input is written to a file before the run, so it is available if the process crashes or hangs. The time of an
+//! input is the CPU time of the thread, the minimum of three runs, because the machine may be shared.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -18,12 +18,12 @@ use crate::mutate;
 use crate::rng::Rng;
 use crate::targets::{Outcome, Target};
 
-/// Time limit of a run for each byte of input, in addition to [`FLOOR`]: a hundred times the usual time.
+/// Time limit of a run for each byte of input, in addition to [`FLOOR`]. It is a hundred times the usual time.
 const PER_BYTE: Duration = Duration::from_micros(20);
 const FLOOR: Duration = Duration::from_millis(400);
 
-/// Factor of all time limits: instrumented code with AddressSanitizer is several times slower, and libFuzzer has its own
-/// limit.
+/// Factor of all time limits. Code with instrumentation and AddressSanitizer is several times slower, and libFuzzer
+/// has its own limit.
 pub const SLOWDOWN: u32 = if cfg!(feature = "coverage") { 10 } else { 1 };
 
 /// Timeout of a run, after which the process exits.
@@ -32,7 +32,8 @@ const ENDLESS: Duration = Duration::from_secs(20);
 /// Exit code after a timeout.
 pub const STATUS_ENDLESS: i32 = 70;
 
-/// Maximum size of the pool: novelty is judged by messages, which may contain parts of the input.
+/// Maximum size of the pool. It is needed because novelty is judged by messages, which may contain parts of the
+/// input.
 const MOST_KEPT: usize = 5000;
 
 /// Options of a run.
@@ -49,11 +50,11 @@ pub struct Limits {
 /// Result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Inputs run.
+    /// Number of inputs that were run.
     pub executions: u64,
-    /// Inputs that were accepted.
+    /// Number of inputs that were accepted.
     pub fine: u64,
-    /// Inputs kept because their outcome was new.
+    /// Number of inputs that were kept because their outcome was new.
     pub kept: usize,
     /// Other kinds of outcomes with their frequencies, in descending order.
     pub outcomes: Vec<(String, u64)>,
@@ -66,7 +67,7 @@ pub fn outcome(target: &Target, input: &[u8]) -> Outcome {
     let began = cpu_time();
     let outcome = caught(target, input);
     let limit = (FLOOR + PER_BYTE * input.len() as u32) * SLOWDOWN;
-    let has_texts = target.name == "pipeline"; // times each text
+    let has_texts = target.name == "pipeline"; // this target measures the time of each text itself
     if has_texts || cpu_time().saturating_sub(began) < limit || matches!(outcome, Outcome::Wrong(_)) {
         return outcome;
     }
@@ -76,7 +77,7 @@ pub fn outcome(target: &Target, input: &[u8]) -> Outcome {
     }
 }
 
-/// Minimum time of two runs.
+/// Returns the minimum time of two runs.
 pub fn least(run: impl Fn()) -> Duration {
     let timed = |_| {
         let began = cpu_time();
@@ -86,7 +87,7 @@ pub fn least(run: impl Fn()) -> Duration {
     (0..2).map(timed).min().unwrap_or_default()
 }
 
-/// CPU time of this thread; wall time if the system does not support it.
+/// Returns the CPU time of this thread, or wall time if the system does not support that.
 pub fn cpu_time() -> Duration {
     static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -139,7 +140,7 @@ pub fn run(target: &Target, corpus: Vec<Vec<u8>>, limits: &Limits) -> std::io::R
     let mut next_seed = 0;
     while began.elapsed() < limits.time {
         let input = if next_seed < pool.len() && report.executions == next_seed as u64 {
-            next_seed += 1; // seeds run unchanged first
+            next_seed += 1; // seeds are first run unchanged
             pool[next_seed - 1].clone()
         } else {
             choose(target, &pool, &mut rng)

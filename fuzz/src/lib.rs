@@ -10,9 +10,9 @@
 //! coverage  libFuzzer's loop instead of the engine's: a separate program, with the feature of that name
 //! ```
 //!
-//! An input whose outcome has a new message joins the pool; messages replace coverage as feedback. An input is accepted,
-//! refused with an error of ours, or violates a property. The engine detects panics and timeouts; `tools/fuzz.py`, which
-//! runs it as a child process, detects stack overflows and excessive memory.
+//! An input whose outcome has a new message joins the pool; messages replace coverage as feedback. An input is
+//! accepted, is refused with one of Jeton's errors, or violates a property. The engine detects panics and timeouts;
+//! `tools/fuzz.py`, which runs it as a child process, detects stack overflows and excessive memory.
 
 pub mod cases;
 pub mod engine;

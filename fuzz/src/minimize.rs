@@ -1,7 +1,8 @@
 //! Minimization of findings: removes parts while the outcome stays the same.
 //!
-//! Delta debugging: bytes are removed in halves, quarters and so on (Zeller and Hildebrandt 2002, "Simplifying and isolating failure-inducing
-//! input"); of JSON, members and items are removed first, so that the result stays readable.
+//! Delta debugging: bytes are removed in halves, quarters and so on (Zeller and Hildebrandt 2002, "Simplifying and
+//! isolating failure-inducing input"). In JSON, members and items are removed first, so that the result stays
+//! readable.
 
 use std::time::{Duration, Instant};
 
@@ -50,7 +51,7 @@ fn by_value(input: Vec<u8>, same: &impl Fn(&[u8]) -> bool, goes_on: &impl Fn() -
     value.to_string().into_bytes()
 }
 
-/// Smaller replacements of a value, the smallest first.
+/// Returns smaller replacements of a value, the smallest first.
 fn candidates(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(items) => {

@@ -1,4 +1,4 @@
-//! Replay of findings: every case of `testdata/fuzz/index.toml` has its outcome.
+//! Replay of findings: every case of `testdata/fuzz/index.toml` has the recorded outcome.
 
 use std::path::Path;
 

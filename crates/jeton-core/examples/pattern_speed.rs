@@ -1,4 +1,5 @@
-//! Speed of splitting by real patterns: compiled, by a named pattern's own code, and backtracking.
+//! Speed of splitting by patterns of published tokenizers: compiled, by the scanner of a named pattern, and by
+//! backtracking.
 //!
 //! `cargo run --release -p jeton-core --example pattern_speed -- FILE...` prints a table in Markdown: MB/s on the first 4 MB
 //! of each file, one thread, the best of several alternating runs; states and classes of the transducer, bytes of its
@@ -66,7 +67,7 @@ fn main() {
         let by_name = named.map_or_else(String::new, |named| {
             list(&|text| megabytes_per_second(text, RUNS, |text| starts(&named, text)))
         });
-        // One stage after the other on whole texts: an upper bound of the speed of backtracking.
+        // One stage after the other on whole texts, which is an upper bound of the speed of backtracking.
         let slow = list(&|text| {
             let text =
                 &text[..text.char_indices().map(|(at, _)| at).take_while(|&at| at < BYTES / 8).last().unwrap_or(0)];

@@ -1,16 +1,17 @@
 //! Matching of added tokens in a text: leftmost-longest.
 //!
-//! Of two added tokens that begin at the same position the longer one matches (`<a>b` over `<a>`), of two positions the
-//! earlier. The caller's permission selects the tokens to match, not the text. Flags change the matches: a single-word
-//! token has no word character next to it, and a token may include the white space on its left or right.
+//! Of two added tokens that begin at the same position the longer one matches (`<a>b` over `<a>`); of two positions
+//! the earlier one. The caller's permission, not the text, selects the tokens to match. Flags change the matches: a
+//! single-word token matches only without adjacent word characters, and a token may include the white space on its
+//! left or right.
 //!
 //! Invariant: matches are ascending, disjoint and not empty. White space between two tokens belongs to the left one, up to
 //! the characters of the right one.
 //!
-//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side. Plain version:
-//! `reference/step07_special.py`. Source of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs
-//! (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps, where white space that two tokens claim is given
-//! to both (here to one; the ids are equal).
+//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side.
+//! Plain version: `reference/step07_special.py`. Source of the flags: huggingface/tokenizers,
+//! tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps. Where two
+//! tokens claim the same white space, HF includes it in both; here only the left one does. The ids are equal.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
@@ -29,10 +30,10 @@ pub struct Added<'a> {
     pub lstrip: bool,
     /// Includes white space on its right.
     pub rstrip: bool,
-    /// The white space that it includes is ASCII's only.
+    /// The included white space is limited to ASCII.
     pub ascii_space: bool,
-    /// Matches are plain text, and overlapping tokens do not match either. HF treats special tokens like this under
-    /// `encode_special_tokens`.
+    /// Matches of this token stay plain text, and tokens that overlap them do not match either. HF treats special
+    /// tokens like this under `encode_special_tokens`.
     pub passed_over: bool,
 }
 
@@ -57,13 +58,13 @@ pub struct AddedTokenMatch {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// Its id.
+    /// Id of the token.
     pub id: u32,
 }
 
 impl AddedTokenMatcher {
-    /// Builds a matcher for `tokens`; `None` if there are none. Of two with equal content the first is used.
-    ///
+    /// Builds a matcher for `tokens`; `None` if the list is empty. If two tokens have equal content, the first one is
+    /// used.
     /// # Errors
     /// [`Error::config`] for an empty token.
     pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
@@ -78,7 +79,7 @@ impl AddedTokenMatcher {
         Ok(Some(Self { contents: Box::new(PatternSet::new(&contents)), tokens }))
     }
 
-    /// Returns the first match at or after `start`, before which it includes no white space.
+    /// Returns the first match at or after `start`. The match includes no white space before `start`.
     pub fn find(&self, text: &[u8], start: usize) -> Option<AddedTokenMatch> {
         Matches { at: start, end: start, ..self.matches(text) }.next()
     }
@@ -134,7 +135,7 @@ pub struct Matches<'m> {
     at: usize,                        // position of the automaton
     end: usize,                       // end of the last token, including white space
     white_end: usize,                 // end of the white space that was read for `rstrip`
-    ascii_end: usize,                 // likewise, of ASCII's
+    ascii_end: usize,                 // likewise, for ASCII white space
     waiting: Option<AddedTokenMatch>, // the last token, until the start of the next one is known
 }
 
@@ -148,14 +149,14 @@ impl Iterator for Matches<'_> {
                 return Some(AddedTokenMatch { end: last.end.min(found.start), ..last });
             }
             if found.end == self.at {
-                return self.waiting.take(); // no white space that the next one could claim
+                return self.waiting.take(); // no following token claims its white space
             }
         }
     }
 }
 
 impl Matches<'_> {
-    /// Returns the next match that its flags allow.
+    /// Returns the next match that the flags allow.
     fn advance(&mut self) -> Option<AddedTokenMatch> {
         loop {
             let found = self.matcher.contents.find(self.text, self.at, &mut self.candidates)?;
@@ -181,7 +182,7 @@ impl Matches<'_> {
         last_char(&self.text[..start]).is_some_and(is_word) || first_char(&self.text[end..]).is_some_and(is_word)
     }
 
-    /// Returns the start of the white space before `start`, but not before the last token's end.
+    /// Returns the start of the white space before `start`, limited by the end of the last token.
     fn white_start(&self, mut start: usize, ascii: bool) -> usize {
         let low = self.end;
         while let Some(c) = self.text.get(low..start).and_then(last_char).filter(|&c| is_white(c, ascii)) {
@@ -192,7 +193,7 @@ impl Matches<'_> {
 
     /// Returns the end of the white space after `end`.
     fn white_end(&mut self, end: usize, ascii: bool) -> usize {
-        // Text between an earlier token's end and `white_end` is white space, also that after this token.
+        // The text between an earlier token's end and `white_end` is white space, also the part after this token.
         let known = if ascii { &mut self.ascii_end } else { &mut self.white_end };
         let mut to = end.max(*known);
         while let Some(c) = first_char(&self.text[to..]).filter(|&c| is_white(c, ascii)) {
@@ -203,7 +204,7 @@ impl Matches<'_> {
     }
 }
 
-/// Returns true for white space; `ascii`: ASCII's only.
+/// Returns true for white space; with `ascii`, for ASCII white space only.
 fn is_white(c: char, ascii: bool) -> bool {
     c.is_whitespace() && (!ascii || c.is_ascii())
 }
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_by_id() {
+    fn matches_are_counted_by_id() {
         let tokens = [("<a>", 0), ("<a>b", 2), ("c", 9)];
         let added = tokens.iter().map(|(content, id)| Added::plain(content.as_bytes(), *id));
         let matcher = AddedTokenMatcher::new(added).unwrap().unwrap();
@@ -257,9 +258,9 @@ mod tests {
         assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
-    /// Each line as HF 0.23.3 has it, but for overlaps.
+    /// Each line has the matches of HF 0.23.3, except for overlaps.
     #[test]
-    fn flags() {
+    fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];
         assert_eq!(find(&both, b"  <a>  <a>  x  <a>"), [(0, 7, 0), (7, 12, 0), (13, 18, 0)]);
         assert_eq!(find(&both, "x\u{85}<a>\u{2028}\u{a0}y".as_bytes()), [(1, 11, 0)]);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_that_is_the_next_token_is_left_to_it() {
+    fn rstrip_does_not_take_white_space_of_the_next_token() {
         let tokens = [("<a>", "r"), (" b", ""), (" ", "")];
         assert_eq!(find(&tokens, b"<a> b"), [(0, 3, 0), (3, 5, 1)]);
         assert_eq!(find(&tokens, b"<a>   bx"), [(0, 3, 0), (3, 4, 2), (4, 5, 2), (5, 7, 1)]);
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_walked_once() {
+    fn megabytes_of_white_space_take_linear_time() {
         let spaces = " ".repeat(1 << 20);
         for flags in ["l", "r", "lr", "lrw"] {
             find(&[("<a>", flags), (" ", flags)], format!("<a>{spaces}<a>").as_bytes());
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_cut() -> Result<()> {
+    fn cut_splits_an_aligned_text_at_matches() -> Result<()> {
         let mut aligned = AlignedText::new("Hey <b> <a>", false)?;
         let token = |content, id| Added { lstrip: true, ..Added::plain(content, id) };
         let matcher = AddedTokenMatcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();

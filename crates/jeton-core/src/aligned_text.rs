@@ -3,17 +3,16 @@
 //! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers). All
 //! stages work on one [`AlignedText`], in order, and are independent of each other.
 //!
-//! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has two ranges of the input.
-//! Its *source* is the text that it replaces: sources are ascending, and cover all text that is not removed. Its *origin* is
-//! Hugging Face's, which lacks the second of two characters that are composed, and all but the last of those that a
-//! `Replace` matches.
+//! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has two ranges of the
+//! input. Its *source* is the text that it replaces: sources are ascending and cover all text that is not removed.
+//! Its *origin* is the range that Hugging Face reports. The origin leaves out the second of two composed characters,
+//! and all but the last of the characters that a `Replace` matches.
 //!
-//! Cost: one pass over the text for each stage; tracing takes eight bytes for each byte, and eight more from the first
-//! source on that is not the origin. Many chunks go through the
-//! remaining stages in batches ([`AlignedText::batches`]), which fit the CPU caches; a stage must therefore treat each chunk
-//! as if it was alone. The output of stages is bounded by the
-//! input ([`most_bytes`]), because each component of a file can double a text. Source of the alignment rules, which
-//! determine offsets: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`).
+//! Cost: one pass over the text for each stage. Tracing takes eight bytes for each byte, and eight more once the
+//! first source differs from its origin. If there are many chunks, they go through the remaining stages in batches
+//! ([`AlignedText::batches`]) that fit the CPU caches, so a stage must treat each chunk as if it was alone. The output
+//! of stages is bounded by the input ([`most_bytes`]), because each component of a file can double a text. Source of
+//! the alignment rules, which determine offsets: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`).
 
 use std::ops::Range;
 
@@ -66,7 +65,7 @@ pub struct ChunkSink<'d> {
 
 impl ChunkSink<'_> {
     /// Appends a part: a byte range of the chunk's text, after the previous ones, with its added token, if any. Empty
-    /// ones are ignored.
+    /// parts are ignored.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
@@ -78,7 +77,7 @@ impl ChunkSink<'_> {
     }
 }
 
-/// Returns the range of the input from the start of the first byte to the end of the last.
+/// Returns the range of the input from the start of the first byte's range to the end of the last byte's.
 fn whole(ranges: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     let ranges = ranges.get(bytes)?;
     Some(InputRange { start: ranges.first()?.start, end: ranges.last()?.end })
@@ -89,14 +88,15 @@ fn whole(ranges: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
 pub struct AlignedText {
     text: String,
     origins: Option<Vec<InputRange>>, // one for each byte of text
-    sources: Option<Vec<InputRange>>, // likewise; None if they are the origins
+    sources: Option<Vec<InputRange>>, // likewise; None if equal to the origins
     chunks: Vec<Chunk>,
     before: usize, // bytes of the text in previous batches
-    most: usize,   // maximum bytes of the text, including those
+    most: usize,   // maximum bytes of the text, including previous batches
 }
 
 impl AlignedText {
-    /// Creates the text of an input, as one chunk. With tracing, each byte has its range of the input.
+    /// Creates the text of an input, as one chunk. With tracing, each byte has the range of its character in the
+    /// input.
     ///
     /// # Errors
     /// [`Error::text`] for an input of 4 GiB or more.
@@ -104,7 +104,7 @@ impl AlignedText {
         Self::part_of(input, 0, traced)
     }
 
-    /// Creates the text of a part of an input, which begins at byte `at` of it.
+    /// Creates the text of a part of an input; the part begins at byte `at`.
     ///
     /// # Errors
     /// As [`AlignedText::new`].
@@ -130,7 +130,7 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
-    /// Sets the maximum output of stages: that of an input from which the text was made.
+    /// Sets the maximum output of stages to that of the whole input, of which this text is a part.
     pub fn set_limit(&mut self, bytes: usize) {
         self.most = bytes.min(u32::MAX as usize);
     }
@@ -160,7 +160,7 @@ impl AlignedText {
         self.sources.as_deref().unwrap_or(self.origins())
     }
 
-    /// Returns true if any source is not the origin.
+    /// Returns true if any source differs from its origin.
     pub fn has_sources(&self) -> bool {
         self.sources.is_some()
     }
@@ -236,8 +236,8 @@ impl AlignedText {
         Ok(())
     }
 
-    /// Rewrites a text without alignment: `write` writes its replacement, of at most `most` bytes. Returns None, and allocates
-    /// nothing, if that is the text, with each character aligned with itself.
+    /// Rewrites a text without alignment: `write` writes its replacement, of at most `most` bytes. Returns None,
+    /// without allocating, if the replacement is the text itself, with each character aligned with itself.
     ///
     /// # Errors
     /// As [`AlignedText::rewrite`].
@@ -258,8 +258,8 @@ impl AlignedText {
         Ok(Some(text))
     }
 
-    /// Splits all chunks except added tokens: `cut` is called with position and text of a chunk, and appends the parts to
-    /// keep, in order.
+    /// Splits all chunks except added tokens: `cut` gets the position and the text of a chunk, and appends the parts
+    /// to keep, in order.
     ///
     /// # Errors
     /// Errors of `cut`.
@@ -289,7 +289,7 @@ struct TraceWriter<'d> {
     start: usize,                   // of the chunk, in the new text
     source_at: usize,               // consumed bytes of `old_sources`
     origins: &'d mut Vec<InputRange>,
-    sources: &'d mut Option<Vec<InputRange>>, // None while they are the origins
+    sources: &'d mut Option<Vec<InputRange>>, // None while equal to the origins
 }
 
 impl TraceWriter<'_> {
@@ -319,14 +319,14 @@ impl TraceWriter<'_> {
         self.source_at += bytes;
     }
 
-    /// Returns the source of the next `bytes` bytes: if there are none, the empty range here.
+    /// Returns the source of the next `bytes` bytes, or the empty range at this position if `bytes` is 0.
     fn next_source(&self, bytes: usize) -> InputRange {
         let here = || self.old_sources.get(self.source_at).map_or(self.from.1.end, |next| next.start);
         whole(self.old_sources, self.source_at..self.source_at + bytes)
             .unwrap_or_else(|| InputRange { start: here(), end: here() })
     }
 
-    /// Returns the range of an insertion: that of the previous byte, or the empty one at the start.
+    /// Returns the range of an insertion: that of the previous byte, or an empty range at the start.
     fn inserted(old: &[InputRange], at: usize, from: InputRange) -> InputRange {
         match at {
             0 => InputRange { start: from.start, end: from.start },
@@ -358,18 +358,18 @@ pub struct AlignedWriter<'d> {
     text: &'d mut String,
     trace: Option<TraceWriter<'d>>,
     before: usize, // bytes written for previous batches
-    most: usize,   // maximum bytes of `text`, including those
+    most: usize,   // maximum bytes of `text`, including previous batches
     state: WriterState,
 }
 
 /// State of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WriterState {
-    /// It is the consumed part of the old text, which is not written. Only without tracing.
+    /// The output equals the consumed part of the old text, and nothing is written yet. Only without tracing.
     Unchanged,
-    /// It is written.
+    /// The output is written.
     Writes,
-    /// There is no memory to write it.
+    /// An allocation for the output failed.
     NoMemory,
 }
 
@@ -406,7 +406,7 @@ impl AlignedWriter<'_> {
         &self.old[self.at..]
     }
 
-    /// Checks the output limit, for writers that emit more for a character than any Unicode mapping.
+    /// Checks the output limit, for writers that emit more text for a character than any Unicode mapping does.
     ///
     /// # Errors
     /// [`Error::text`] for text over the limit.
@@ -424,14 +424,15 @@ impl AlignedWriter<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0: an insertion, with the ranges of the previous byte. 0: replaces the next old character. −n: the
-    /// same, and the n old characters after it are its parts, too: their text is in its source, but not in its origin.
+    /// `change` > 0: an insertion, with the ranges of the previous byte. 0: replaces the next old character. −n: also
+    /// replaces the n old characters after it; their text is in the source of the new character, but not in its
+    /// origin.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
 
-    /// Writes one character like [`AlignedWriter::put`]. The last `removed` of the old characters are no part of it: they are
-    /// removed.
+    /// Writes one character like [`AlignedWriter::put`], but removes the last `removed` of the old characters instead
+    /// of replacing them.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
         let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);
@@ -459,8 +460,8 @@ impl AlignedWriter<'_> {
         self.at += chars_len(&self.old[self.at..], consumed);
     }
 
-    /// Removes the next `chars` old characters, which Hugging Face's alignment does not count: from here on, the origins are
-    /// those of earlier text.
+    /// Removes the next `chars` old characters without counting them in Hugging Face's alignment: from here on,
+    /// origins refer to earlier text.
     pub fn remove_uncounted(&mut self, chars: usize) {
         self.begin();
         if let Some(trace) = &mut self.trace {
@@ -480,7 +481,7 @@ impl AlignedWriter<'_> {
         self.at = end;
     }
 
-    /// Copies the next `bytes` bytes, all ASCII, in lower case: each is aligned with itself.
+    /// Copies the next `bytes` bytes, all ASCII, in lower case; each byte is aligned with itself.
     pub fn copy_ascii_lowercase(&mut self, bytes: usize) {
         let is_upper = |&byte: &u8| byte.is_ascii_uppercase();
         let changes =
@@ -500,8 +501,8 @@ impl AlignedWriter<'_> {
         self.trace.is_some()
     }
 
-    /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is 0,
-    /// that is the empty range at this position.
+    /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is
+    /// 0, the range is empty, at this position.
     pub fn replace(&mut self, bytes: usize, new: &str) {
         if bytes == 0 && new.is_empty() || !self.begin() {
             self.at += bytes;
@@ -518,7 +519,8 @@ impl AlignedWriter<'_> {
         self.at += bytes;
     }
 
-    /// Replaces the next `bytes` bytes of the old text, at least one, by `new`, with the origin of the last of them.
+    /// Replaces the next `bytes` bytes of the old text, at least one, by `new`, with the origin of the last replaced
+    /// byte.
     pub fn replace_match(&mut self, bytes: usize, new: &str) {
         let writes = self.begin();
         self.at += bytes;
@@ -533,7 +535,7 @@ impl AlignedWriter<'_> {
         self.text.push_str(new);
     }
 
-    /// Replaces the rest of the old text by the output of `spell`; only without tracing.
+    /// Replaces the rest of the old text by the output of `spell`. Only without tracing.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.trace.is_none());
         if self.begin() {
@@ -550,7 +552,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Removes the last `bytes` written bytes, which begin at a character boundary. The old text stays consumed.
+    /// Removes the last `bytes` written bytes, which begin at a character boundary. The old text remains consumed.
     pub fn take_back(&mut self, bytes: usize) {
         if !self.begin() {
             return;
@@ -561,7 +563,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Writes `new`, with the empty input range after the last written one.
+    /// Writes `new`, with the empty input range after the last written byte.
     pub fn append(&mut self, new: &str) {
         if !self.begin() {
             return;
@@ -587,7 +589,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_know_where_they_come_from() -> Result<()> {
+    fn rewritten_chunks_keep_origins_and_sources() -> Result<()> {
         let mut aligned = AlignedText::new("ab cé", true)?;
         aligned.cut(|_, _, parts| {
             parts.push(0, 2, Some(7));
@@ -610,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_the_whole() -> Result<()> {
+    fn batches_rewrite_as_the_whole_text_does() -> Result<()> {
         let each = |aligned: &mut AlignedText| {
             aligned.rewrite(|old, writer| {
                 writer.put('é', 0);
@@ -648,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_share_the_bound() -> Result<()> {
+    fn output_limit_covers_previous_batches() -> Result<()> {
         let mut aligned = AlignedText::new("ab", false)?;
         aligned.comes_after(aligned.most);
         let error = aligned.rewrite(|old, writer| {
@@ -660,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_keeps_growing_is_an_error() -> Result<()> {
+    fn repeated_growth_reaches_the_output_limit() -> Result<()> {
         let mut aligned = AlignedText::new("a", true)?;
         let mut double = || {
             aligned.rewrite(|old, writer| {
@@ -674,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_can_be_taken_back() -> Result<()> {
+    fn take_back_removes_written_text() -> Result<()> {
         let mut aligned = AlignedText::new("ab  ", true)?;
         aligned.rewrite(|old, writer| {
             writer.copy(old.len());

@@ -1,9 +1,9 @@
-//! The one error type of the core.
+//! The error type of the core.
 //!
 //! Every fallible function of this crate returns [`Error`]. The binding turns it into the Python exception that its
 //! [`ErrorKind`] names, in one `match`; no other place decides which exception a user sees.
 //!
-//! Invariant: nothing a user can pass in makes this crate panic.
+//! Invariant: no user input makes this crate panic.
 
 /// Kind of an error, with the facts a caller can act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,7 +108,8 @@ pub struct Error(Box<ErrorKind>);
 /// Result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Characters at the start and at the end of a message that are kept: it may quote input of any length.
+/// Maximum number of characters kept at the start and at the end of a message, because a message may quote input of
+/// any length.
 const MOST_CHARACTERS: usize = 400;
 
 /// Removes the middle of a long message.
@@ -137,7 +138,8 @@ impl Error {
         ErrorKind::Config { message: clipped(message.into()), option: None, stage: None, feature: None }.into()
     }
 
-    /// Creates an error for the value of an option; `message` follows the two: "has no room for 300 characters".
+    /// Creates an error for the value of an option. The message begins with the name and the value, and continues
+    /// with `message`: "has no room for 300 characters".
     pub fn option(name: &str, value: impl std::fmt::Display, message: &str) -> Self {
         let option = format!("{name}={value}");
         let message = clipped(format!("{option} {message}"));
@@ -150,7 +152,7 @@ impl Error {
         ErrorKind::Config { message, option: None, stage: None, feature }.into()
     }
 
-    /// Adds the stage to the error of an option, also at the start of its message.
+    /// Adds the stage to the error of an option, and puts it at the start of the message.
     pub fn in_stage(self, stage: &'static str) -> Self {
         match self.into_kind() {
             ErrorKind::Config { message, feature, .. } => {

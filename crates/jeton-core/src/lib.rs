@@ -1,5 +1,5 @@
-//! The loops of Jeton that touch every byte: split, count, learn, encode, decode. Bytes in, values out; no Python, no
-//! paths, no network.
+//! The loops of Jeton over text and over vocabulary entries: split, count, learn, encode, decode. The input is bytes
+//! and the output values: no Python, no paths, no network.
 //!
 //! ```text
 //! text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
@@ -7,9 +7,9 @@
 //! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
 //! ```
 //!
-//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not import each other; [`tokenizer`] owns them;
-//! [`train`] and [`mod@format`] are beside it, [`audit`] and [`sentencepiece`] above. `tools/check_layers.py` enforces these
-//! layers.
+//! `normalize`, `pretokenize`, `model` and `postprocess` do not depend on each other; `decode` uses only `normalize`
+//! of them. [`tokenizer`] owns all five. [`train`] and [`mod@format`] do not depend on the tokenizer;
+//! [`sentencepiece`] and [`audit`] do. `tools/check_layers.py` enforces these layers.
 //!
 //! From a corpus to a tokenizer, and from a text to ids and back:
 //!
@@ -52,7 +52,8 @@
 //! ```
 //!
 //! [`tokenizer`] passes a text through [`added_tokens`], [`normalize`], [`pretokenize`], [`model`] and [`postprocess`].
-//! [`encode`] is the fast path of the model: tables, caches and many pretokens at once, with the same ids.
+//! [`encode`] is the fast path of `pretokenize` and `model`: lookup tables, caches and many pretokens at once, with the
+//! same ids. [`parallel`] divides a long text or a batch among threads.
 
 pub mod error;
 pub mod util;

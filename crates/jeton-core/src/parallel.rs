@@ -1,18 +1,20 @@
 //! Parallel encoding of a batch of texts, with the results of one thread.
 //!
-//! The batch is split into parts of about equal bytes. A split between texts is always valid. Inside of a long text it is a
-//! guess: the pretokenizer runs from an arbitrary character until its boundaries have, almost certainly, synchronized with
-//! the true ones, and the split is one of these boundaries. If the pretokenizer is memoryless (the text after a boundary
-//! determines the following boundaries), the guess is verified at no cost: the preceding part continues to its first
-//! boundary at or after the split. If that is the split, the parts fit, by induction from the start of the text. If not,
-//! the later part is repeated from the end of the earlier one. Results therefore do not depend on the number of threads. A
-//! text that the backtracking matcher splits is not divided, because its step budget is for the whole text.
+//! The batch is split into parts of about equal bytes. A split between texts is always valid. A split inside of a
+//! long text is a guess: the pretokenizer runs from an arbitrary character until its boundaries have, almost
+//! certainly, synchronized with the true ones, and the split is one of these boundaries. If the pretokenizer is
+//! memoryless (the text after a boundary determines the following boundaries), the guess is verified at no cost: the
+//! preceding part continues to its first boundary at or after the split. If this boundary is the split, the guess was
+//! right, by induction from the start of the text. If not, the later part is repeated from the end of the earlier
+//! one. Results therefore do not depend on the number of threads. A text that the backtracking matcher splits is not
+//! divided, because its step budget applies to the whole text.
 //!
-//! The calling thread is one of the workers. If it only waited for two others, Linux would keep both on one processor for
-//! some milliseconds.
+//! The calling thread is one of the workers. If it only waited for two other threads, Linux would keep both on one
+//! processor for some milliseconds.
 //!
-//! Cost: no copy of the text. The caller's `watch` is called at each cancellation check of the calling thread, then every
-//! 20 ms. Threads are started for each batch (50 µs each) instead of pooled, so they also exist in a forked process.
+//! Cost: no copy of the text. The caller's `watch` is called at each cancellation check of the calling thread, and
+//! then every 20 ms. Threads are started for each batch (50 µs each) instead of pooled, so that they also exist in a
+//! forked process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,8 +27,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Pretokens after a guessed position before the split. Boundaries usually synchronize within three; on Chinese, code and
-/// mixed text, no guess was wrong with 32.
+/// Number of pretokens between a guessed position and the split. Boundaries usually synchronize within three; with
+/// 32, no guess was wrong on Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for others.
@@ -68,8 +70,8 @@ impl BatchPart<'_> {
         self.texts[..index].iter().map(|text| text.len()).sum()
     }
 
-    /// Calls `each` with the ranges of texts of this part: `each(text, from, until)` processes all pretokens that start in
-    /// `from..until`, where `until` may be beyond the text, and returns the start of the next one.
+    /// Calls `each` with the ranges of texts of this part. `each(text, from, until)` processes all pretokens that
+    /// start in `from..until` and returns the start of the next one; `until` may be beyond the text.
     ///
     /// # Errors
     /// Errors of `each`.
@@ -92,8 +94,8 @@ impl BatchPart<'_> {
     /// Calls `each` with all pretokens that start in this part.
     ///
     /// # Errors
-    /// Errors of `each`; those of the pretokenizer, with the byte offset from the start of the batch; `Interrupted` if
-    /// `keep_going` returns false.
+    /// Errors of `each`; errors of the pretokenizer, with the byte offset from the start of the batch; `Interrupted`
+    /// if `keep_going` returns false.
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
@@ -134,7 +136,7 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // Splits could change where the step budget of a text is exhausted.
+        // Splits could change the position at which the step budget of a text is exhausted.
         if pretokenizer.is_divisible() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },
@@ -150,7 +152,7 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
     Ok(cuts.iter().zip(ends).enumerate().map(|(index, (&start, end))| BatchPart { texts, index, start, end }).collect())
 }
 
-/// Returns a probable boundary shortly after `byte`; `None` if the text ends before.
+/// Returns a probable boundary shortly after `byte`; `None` if the text ends before one is found.
 fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result<Option<usize>> {
     let mut start = byte;
     while !text.is_char_boundary(start) {
@@ -200,7 +202,7 @@ pub fn run_in_order<'t, R: Send>(
             }
             let part = &parts[job];
             let done = match landing {
-                // Repeated in this thread: that is rare, and other threads continue.
+                // Repeated in this thread, which is rare; the other threads continue.
                 Some(start) if start != part.start => {
                     work(&BatchPart { start, end: part.end.max(start), ..*part }, &|| true)
                 }
@@ -234,8 +236,8 @@ pub fn jobs<R: Send>(
     results
 }
 
-/// Runs jobs; `each` is called with the results in order, while other jobs run, in the thread that finished one. If it
-/// returns false, no more jobs are started, and the remaining ones are cancelled.
+/// Runs jobs. `each` is called with the results in order, while other jobs run, in the thread that finished one. If
+/// it returns false, no more jobs are started, and the running ones are cancelled.
 pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,
@@ -278,7 +280,8 @@ pub fn jobs_in_order<R: Send>(
             !stop.load(Ordering::Relaxed)
         };
         work(&look);
-        // Without threads nothing is waited for: on WebAssembly, which has no clock, a wait with a limit panics.
+        // Without other threads there is nothing to wait for. On WebAssembly, which has no clock, a wait with a
+        // timeout panics.
         while num_others > 0 && all_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
             look();
         }
@@ -301,7 +304,7 @@ struct Joining<R, E> {
 }
 
 impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
-    /// Adds a result; returns false after `each` returned false.
+    /// Adds a result; returns false once `each` has returned false.
     fn take(&self, i: usize, result: Result<R>) -> bool {
         self.arrived().push((i, result));
         let mut wants_more = true;
@@ -309,7 +312,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
             let mut joining = match self.joining.try_lock() {
                 Ok(joining) => joining,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => break, // that thread checks again afterwards
+                Err(TryLockError::WouldBlock) => break, // that thread checks again when it has finished
             };
             let arrived = std::mem::take(&mut *self.arrived());
             joining.early.extend(arrived);
@@ -320,7 +323,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
         wants_more
     }
 
-    /// Passes on the remaining results after all threads have ended: those after a job that failed.
+    /// Passes on the remaining results after all threads have ended, with an error for each missing one.
     fn take_what_is_left(self, num_jobs: usize) {
         let Joining { turn, mut early, mut each } = self.joining.into_inner().unwrap_or_else(PoisonError::into_inner);
         for i in turn..num_jobs {
@@ -351,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_order_while_others_are_made() {
+    fn results_are_passed_in_order_while_jobs_run() {
         let job = |i: usize, _: KeepGoing<'_>| {
             std::thread::sleep(Duration::from_micros(((i * 7) % 5) as u64 * 200));
             Ok(i)
@@ -367,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_after_no() {
+    fn no_job_starts_after_the_caller_returns_false() {
         for threads in [0, 1, 3] {
             let begun = AtomicUsize::new(0);
             let job = |i: usize, keep_going: KeepGoing<'_>| {

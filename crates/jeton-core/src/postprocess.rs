@@ -57,7 +57,7 @@ pub struct Template {
     trim_offsets: bool,
     #[serde(default)]
     add_prefix_space: bool,
-    /// Of rows that overflow, which the caller makes.
+    /// For rows that overflow. The caller creates these rows, so the field is ignored here.
     #[serde(default, rename = "overflow_type_ids")]
     _overflow_type_ids: Option<bool>,
 }
@@ -205,10 +205,10 @@ impl Template {
 
 /// Excludes white space at both ends of a token from its offsets, as HF's ByteLevel and RobertaProcessing do.
 ///
-/// `content` is the token; `is_bytes` tells whether it is bytes of a byte-level entry (in which only the space is white
-/// space, since HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the index
-/// of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts before the text has no
-/// offsets and is not removed.
+/// `content` is the token. `is_bytes` is true for the bytes of a byte-level entry, in which only the space is white
+/// space, since HF sees `Ċ` for a line feed; it is false for text (an added token, or a spelling such as `Ġthe`).
+/// `index` is the index of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts
+/// before the text has no offsets and is not removed.
 #[must_use]
 pub fn trim_offsets(
     content: &[u8],
@@ -231,7 +231,7 @@ pub struct WhiteEnds {
 }
 
 impl WhiteEnds {
-    /// Counts them; `content` and `is_bytes` as [`trim_offsets`].
+    /// Counts them; `content` and `is_bytes` have the meaning they have in [`trim_offsets`].
     pub fn of(content: &[u8], is_bytes: bool) -> Self {
         if is_bytes {
             let leading = content.iter().take_while(|&&byte| byte == b' ').count();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_stands_around_texts() {
+    fn template_adds_ids_around_texts() {
         let bert = Template::from_json(BERT).unwrap();
         assert_eq!((bert.num_added(false), bert.num_added(true)), (2, 3));
         let pair = bert.apply(&[7, 8], Some(&[9]), true, |id| id);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_pair_nothing_is_added_to_one() {
+    fn template_without_a_pair_adds_nothing_to_a_pair() {
         let single = r#"{"single":[{"ids":[1,2],"type_id":3},{"sequence":"A","type_id":4},{"sequence":"A","type_id":5}],"pair":null}"#;
         let template = Template::from_json(single).unwrap();
         assert_eq!(template.pair(), Template::default().pair());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_what_they_refuse() {
+    fn errors_name_the_defect_of_a_template() {
         let b = r#"{"single":[{"sequence":"B","type_id":0}]}"#.to_owned();
         let many = format!(r#"{{"single":[{}]}}"#, vec![r#"{"sequence":"A","type_id":0}"#; 17].join(","));
         for (json, named) in [
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_lose_white_space() {
+    fn trimmed_offsets_exclude_white_space() {
         assert_eq!(trim_offsets(b" the", true, false, 1, (3, 7)), (4, 7));
         assert_eq!(trim_offsets("Ġthe".as_bytes(), false, false, 1, (3, 7)), (4, 7));
         assert_eq!(trim_offsets(b"\n", true, false, 1, (3, 4)), (3, 4));

@@ -69,17 +69,17 @@ fn share(threads: usize, rounds: usize) {
 }
 
 #[test]
-fn two_threads_reuse_it() {
+fn two_threads_reuse_a_value() {
     loom::model(|| share(2, 2));
 }
 
 #[test]
-fn three_threads_reuse_it() {
+fn three_threads_reuse_a_value() {
     loom::model(|| share(3, 1));
 }
 
 #[test]
-fn one_of_two_takes_it() {
+fn one_of_two_threads_takes_a_value() {
     loom::model(|| {
         let (slot, dropped) = (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)));
         assert!(slot.put(Counted::boxed(&dropped)).is_none());
@@ -94,7 +94,7 @@ fn one_of_two_takes_it() {
 }
 
 #[test]
-fn one_of_two_puts_it() {
+fn one_of_two_threads_stores_a_value() {
     loom::model(|| {
         let (slot, dropped) = (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)));
         let put = |slot: &AtomicCell<Counted>, dropped: &Arc<AtomicUsize>| slot.put(Counted::boxed(dropped)).is_none();

@@ -1,4 +1,4 @@
-//! Counts equal those of a hash map: for any text, pattern, number of threads and grouping, with spilled runs.
+//! Counts equal those of a hash map for any text, pattern, number of threads and grouping, also with spilled runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 type Items = Vec<(Vec<u8>, u64)>;
 
-/// Plain version: counts one pretoken after the other, in the order of first appearance.
+/// Plain version: counts pretokens one by one, in the order of first appearance.
 fn plainly(pattern: &str, documents: &[&str]) -> Items {
     let pretokenizer =
         if pattern == "regex" { Pretokenizer::regex(r"\w+|\W").ok() } else { Pretokenizer::named(pattern) };
@@ -50,7 +50,7 @@ fn fast(pattern: &str, groups: &[&[&str]], threads: usize) -> Counts {
     counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true).unwrap().0
 }
 
-/// Regexes of generated pretokens.
+/// Regexes for generated pretokens.
 const KINDS: [&str; 9] = [
     "[a-c]{1,3}",
     "[a-z]{12,18}",
@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn counts_are_those_of_a_dictionary(texts in prop::collection::vec(text(), 0..8), cut in 0usize..9, which in 0..PATTERNS.len()) {
+    fn counts_equal_those_of_a_hash_map(texts in prop::collection::vec(text(), 0..8), cut in 0usize..9, which in 0..PATTERNS.len()) {
         let documents: Vec<&str> = texts.iter().map(String::as_str).collect();
         let expected = plainly(PATTERNS[which], &documents);
         let (head, tail) = documents.split_at(cut.min(documents.len()));
@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn long_texts_are_counted_alike_by_any_number_of_threads(seed in text(), which in 0..PATTERNS.len()) {
+    fn counts_of_long_texts_do_not_depend_on_threads(seed in text(), which in 0..PATTERNS.len()) {
         let long = seed.repeat((1 << 20) / seed.len().max(1) + 1);
         let documents = [long.as_str(), seed.as_str(), long.as_str()];
         let expected = plainly(PATTERNS[which], &documents);
@@ -110,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn runs_on_the_way_change_nothing(texts in prop::collection::vec(text(), 0..8), spills in prop::collection::vec(any::<bool>(), 8), least in 0u64..4) {
+    fn spilled_runs_do_not_change_counts(texts in prop::collection::vec(text(), 0..8), spills in prop::collection::vec(any::<bool>(), 8), least in 0u64..4) {
         let documents: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut counter = counter("gpt2");
         let mut runs = Vec::new();
@@ -145,7 +145,7 @@ proptest! {
 
 /// The boundary that a later thread guesses is wrong, so its counts are undone.
 #[test]
-fn what_a_wrong_guess_counted_is_taken_back() {
+fn counts_after_a_wrong_boundary_are_undone() {
     // Pretokens of a megabyte have no boundary inside. Boundaries of groups of three digits depend on the first digit.
     let texts = [
         format!("{} {}", "a".repeat(1 << 20), "b".repeat(1 << 20)),
@@ -163,7 +163,7 @@ fn what_a_wrong_guess_counted_is_taken_back() {
 }
 
 #[test]
-fn a_stop_is_an_error() {
+fn cancelled_counting_is_an_error() {
     let text = "many words ".repeat(1 << 20);
     let failed = counter("o200k").add(&[&text, &text], 2, &mut || false);
     assert!(failed.is_err_and(|(_, error)| error.to_string() == "interrupted"));

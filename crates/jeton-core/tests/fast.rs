@@ -116,7 +116,7 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Stages that replace spaces by `▁`: normalizers and pre-tokenizers. The last three do more.
+/// Stages that replace spaces by `▁`: normalizers and pre-tokenizers. The last three also do something else.
 const MARKING: [[&str; 2]; 15] = [
     ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":false}"#],
     ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":false}"#],
@@ -181,7 +181,7 @@ fn make_words(random: &mut Random) -> Made {
         }
     }
     if random.below(8) == 0 {
-        contents.remove(0); // no piece for the start of a word
+        contents.remove(0); // no piece begins a word
         merges.clear();
     }
     let bytes = random.below(2) == 0;
@@ -245,7 +245,7 @@ fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn words_by_themselves_equal_words_in_a_row() {
+fn batched_encoding_of_words_equals_the_slow_path() {
     let mut random = Random(23);
     for _ in 0..rounds(400) {
         let made = make_words(&mut random);
@@ -255,7 +255,7 @@ fn words_by_themselves_equal_words_in_a_row() {
 }
 
 #[test]
-fn many_at_once_equal_one_after_the_other() {
+fn batched_encoding_of_bytes_equals_the_slow_path() {
     let mut random = Random(11);
     let (mut encoded, mut refused) = (0, 0);
     for _ in 0..rounds(400) {

@@ -1,4 +1,4 @@
-//! Hostile input: readers return an error or a value, and pretokens tile their text. Nothing panics.
+//! Hostile input: readers return an error or a value, and pretokens cover their text. Nothing panics.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn segments_tile_and_decoding_gives_the_text_back(text in any_bytes(), all in any::<bool>()) {
+    fn segments_cover_the_text_and_decoding_restores_it(text in any_bytes(), all in any::<bool>()) {
         for name in names().iter().filter(|&&name| name != "whitespace") {
             let tok = tokenizer(name);
             let permit = tok.permit(if all { &Permission::All } else { &Permission::None }).unwrap();
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// Any number of threads, with any split points, yields the ids of one thread.
+/// Any number of threads, with any split points, gives the ids of a single thread.
 #[test]
 fn threads_do_not_change_ids() {
     let unspaced = "今天的天气真好我们去公园散步吧".repeat(30_000);

@@ -156,7 +156,7 @@ fn cases(all: u32) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(400)))]
     #[test]
-    fn learns_what_the_plain_version_learns(
+    fn merges_equal_those_of_the_plain_version(
         words in corpus(),
         tie_break in prop::sample::select(vec![TieBreak::First, TieBreak::LowestIds, TieBreak::HighestPair, TieBreak::Shortest]),
         min_frequency in 1u64..4,

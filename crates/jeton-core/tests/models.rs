@@ -21,7 +21,7 @@ fn encode(model: &Model, vocab: &Vocab, text: &str) -> (Vec<u32>, Vec<usize>) {
     (ids, ends)
 }
 
-/// Makes a vocabulary of pieces: `<unk>` with id 0, then the words with their kinds and scores.
+/// Creates a vocabulary of pieces: `<unk>` with id 0, then the words with their kinds and scores.
 fn pieces(words: &[(String, u8, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn unused_pieces_are_taken_apart(words in words("ab", 20), text in "[ab]{0,30}") {
+    fn unused_pieces_are_split_again(words in words("ab", 20), text in "[ab]{0,30}") {
         let (vocab, scores) = pieces(&words);
         let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
         let (ids, ends) = encode(&model, &vocab, &text);
@@ -202,9 +202,9 @@ proptest! {
         prop_assert_eq!(encode(&model, &vocab, &text).0, plain);
     }
 
-    /// No model panics, for any vocabulary and any bytes.
+    /// No model panics for any vocabulary and any bytes.
     #[test]
-    fn nothing_panics(
+    fn models_do_not_panic_on_any_bytes(
         contents in proptest::collection::hash_map(0..40u32, (1..7u8, proptest::collection::vec(any::<u8>(), 1..4)), 1..20),
         text in proptest::collection::vec(any::<u8>(), 0..20),
         seed in any::<u64>(),
@@ -235,7 +235,7 @@ proptest! {
 }
 
 #[test]
-fn without_dropout_sampling_is_encoding_and_with_all_of_it_nothing_merges() {
+fn dropout_0_equals_encoding_and_dropout_1_merges_nothing() {
     let words = ["a", "b", "ab", "aba", "▁", "▁a"].map(|w| (w.to_string(), 0, w.len() as u8));
     let (vocab, scores) = pieces(&words);
     let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
@@ -254,7 +254,7 @@ fn without_dropout_sampling_is_encoding_and_with_all_of_it_nothing_merges() {
 }
 
 #[test]
-fn samples_come_as_often_as_their_probability() {
+fn samples_have_the_frequency_of_their_probability() {
     let (vocab, _) = pieces(&["a", "b", "ab"].map(|w| (w.to_string(), 0, 0)));
     // The probability of "ab" is 2^-1, that of "a"+"b" 2^-2: a ratio of 2 to 1.
     let ln2 = std::f64::consts::LN_2;
@@ -274,7 +274,7 @@ fn samples_come_as_often_as_their_probability() {
 }
 
 #[test]
-fn long_texts_take_no_quadratic_path() {
+fn long_texts_do_not_take_quadratic_time() {
     let text = "ab".repeat(1 << 19);
     let words = ["a", "b", "ab", "ba", "abab", "aba", "bab"].map(|w| (w.to_string(), 0, w.len() as u8));
     let (vocab, scores) = pieces(&words);
@@ -306,7 +306,7 @@ fn a_quarter_million_pieces_load_fast() {
 }
 
 #[test]
-fn special_tokens_never_come_out_of_merges() {
+fn merges_never_produce_special_tokens() {
     let rows = [
         (0, Kind::Token, "a"),
         (1, Kind::Token, "b"),
@@ -327,10 +327,10 @@ fn special_tokens_never_come_out_of_merges() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Before the pair table is built, merges are looked up by the bytes of both symbols. A token may have a lower rank
-    /// than its parts.
+    /// Before the pair table is built, merges are looked up by the bytes of both symbols. In this vocabulary, a token
+    /// has a lower rank than its parts.
     #[test]
-    fn ranks_by_contents_and_by_pairs_are_one(
+    fn lookup_by_contents_equals_lookup_by_pairs(
         words in prop::collection::vec("[abc]{2,6}", 1..60),
         texts in prop::collection::vec("[abcd]{0,12}|[abc]{60,200}", 1..12),
     ) {

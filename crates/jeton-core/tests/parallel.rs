@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn nor_for_regexes(texts in texts(), parts in 1usize..20) {
+    fn parts_do_not_change_spans_of_regexes(texts in texts(), parts in 1usize..20) {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         for regex in [r"[\s\S]{1,7}", r"\w+", r"(?<=a)B|.", r"\p{N}{1,3}", r"^.|x", r"\s+$|\w+", r"(?:aB|a)(?!1)|\s", COVERS_ALL] {
             let pretokenizer = Pretokenizer::regex(regex).unwrap();
@@ -63,7 +63,7 @@ proptest! {
 
 const COVERS_ALL: &str = r"[^\s\p{L}]?\p{L}+|\s*[\r\n]+|\s+(?!\S)|\s+|[^\s\p{L}]+";
 
-/// Without a name, too, if no budget is for the whole text.
+/// A pattern without a name also divides a text, if no step budget applies to the whole text.
 #[test]
 fn patterns_that_compile_divide_a_text() {
     let text = "Ab cd\n  12 ".repeat(1_000);
@@ -75,7 +75,7 @@ fn patterns_that_compile_divide_a_text() {
 }
 
 #[test]
-fn more_parts_than_text() {
+fn more_parts_than_characters_give_the_same_spans() {
     for name in names() {
         let pretokenizer = Pretokenizer::named(name).unwrap();
         for texts in [vec![], vec![""], vec!["", "", ""], vec!["a"], vec![" "], vec!["", "a", ""], vec!["天"]] {

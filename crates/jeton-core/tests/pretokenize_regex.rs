@@ -1,5 +1,5 @@
-//! Regexes split text as in tiktoken's engine (fancy-regex), end within their budget, and are refused by name for
-//! unsupported constructs.
+//! Regexes split text as in tiktoken's engine (fancy-regex), and finish within their budget. Unsupported constructs
+//! are refused by name.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -117,7 +117,7 @@ fn regexes_equal_the_oracle_on_random_texts() {
     }
 }
 
-/// A named pattern in another spelling runs on the matcher, and splits as the scanner does.
+/// A named pattern in another spelling runs on the backtracking matcher, and splits like the scanner.
 #[test]
 fn regexes_equal_the_scanners() {
     let mut random = Random(11);
@@ -135,9 +135,10 @@ fn regexes_equal_the_scanners() {
 
 /// Random patterns, for combinations of constructs that [`PATTERNS`] lacks.
 ///
-/// Left out: two constructs in which fancy-regex 0.20 differs from Perl, Oniguruma, Python's `regex` and Jeton: a lazy
-/// repetition within a repetition (`((.)+?)*` on `AA`), and a repetition of an expression that can be empty (`(\b|.)+`).
-/// Of 26,096 random patterns with them it differed on 98, and `regex` agreed with Jeton on all 98.
+/// Left out: two constructs for which fancy-regex 0.20 differs from Perl, Oniguruma, Python's `regex` and Jeton: a
+/// lazy repetition inside a repetition (`((.)+?)*` on `AA`), and a repetition of an expression that can be empty
+/// (`(\b|.)+`). Of 26,096 random patterns with them, fancy-regex differed on 98, and `regex` agreed with Jeton on all
+/// 98.
 #[test]
 fn random_patterns_equal_the_oracle() {
     let mut random = Random(13);
@@ -158,7 +159,7 @@ fn random_patterns_equal_the_oracle() {
 }
 
 #[test]
-fn what_looks_back_is_not_memoryless() {
+fn patterns_that_look_back_are_not_memoryless() {
     for (pattern, memoryless) in [
         (r"\p{L}+(?=x)|\s+(?!\S)|a$|\z", true),
         (r"(?<=a)b", false),
@@ -176,7 +177,7 @@ fn what_looks_back_is_not_memoryless() {
 }
 
 #[test]
-fn a_start_keeps_what_precedes_it_in_view() {
+fn lookbehinds_see_the_text_before_the_start() {
     let pretokenizer = Pretokenizer::regex(r"(?<=\s)\p{L}|\p{L}+|\s").unwrap();
     assert_eq!(pieces("a bcd", &spans_from(&pretokenizer, "a bcd", 0)), ["a", " ", "b", "cd"]);
     assert_eq!(pieces("a bcd", &spans_from(&pretokenizer, "a bcd", 2)), ["b", "cd"]);
@@ -188,7 +189,7 @@ fn a_start_keeps_what_precedes_it_in_view() {
             let text = random.text(12);
             let spans = spans_from(&pretokenizer, &text, 0);
             for (index, span) in spans.iter().enumerate() {
-                // From the start of any span, the spans are the same.
+                // From the start of any span on, the spans are the same.
                 assert_eq!(spans_from(&pretokenizer, &text, span.start), &spans[index..], "{pattern} on {text:?}");
                 if pretokenizer.is_memoryless() {
                     let rest = spans_from(&pretokenizer, &text[span.start..], 0);
@@ -201,9 +202,9 @@ fn a_start_keeps_what_precedes_it_in_view() {
     }
 }
 
-/// Patterns of random syntax elements: none panics, and those that both engines accept split text equally.
+/// Patterns of random syntax elements: none panics, and patterns that both engines accept split text equally.
 #[test]
-fn soup_is_refused_or_understood() {
+fn random_syntax_is_refused_or_splits_as_the_oracle() {
     #[rustfmt::skip]
     const SOUP: [&str; 48] = [
         "a", "b", " ", "é", "(", "(", ")", ")", "[", "]", "[^", "{", "}", "{1,2}", "{2", ",", "*", "+", "?", "|", ".", "-", "&&", "--", "&", "\\", "\\b",
@@ -228,7 +229,7 @@ fn soup_is_refused_or_understood() {
 
 /// Errors name each unsupported construct.
 #[test]
-fn what_is_not_carried_is_refused_by_name() {
+fn unsupported_constructs_are_refused_by_name() {
     for (pattern, name) in [
         (r"(a)\1", "backreference"),
         (r"(?<n>a)\k<n>", r"\k"),
@@ -285,7 +286,7 @@ fn what_is_not_carried_is_refused_by_name() {
 
 /// Matching ends soon for every text, with a result or with an error that names the budget.
 #[test]
-fn the_budget_ends_what_backtracks() {
+fn budget_ends_long_backtracking() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
     let (a, spaces, lines) = ("a".repeat(size), " ".repeat(size) + "x", "a\n".repeat(size / 2));
     let cases: [(&str, &str, bool); 17] = [
@@ -293,7 +294,7 @@ fn the_budget_ends_what_backtracks() {
         (r"a{9000,}b|a", &a, false),
         (r"a(?=.*$)|a", &a, false),
         (r"(?s)(?!.*\n)a|.", &lines, false),
-        // linear by the failure cache
+        // Linear because of the failure cache.
         (r"(?:a*)*b", &a, true),
         (r"(?:a|a)*b|a", &a, true),
         (r"(?:a+)+$b|.", &a, true),
@@ -328,10 +329,10 @@ fn the_budget_ends_what_backtracks() {
     }
 }
 
-/// Common patterns on texts in which a match attempt from each start reads to the end: the failure cache makes them
+/// Common patterns on texts in which an attempt from each start reads to the end. The failure cache makes them
 /// linear.
 #[test]
-fn what_fails_is_not_tried_again() {
+fn failure_cache_makes_repeated_attempts_linear() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
     let line = "The quick brown fox jumps over 12 lazy dogs, ".repeat(size / 45);
     let (word, upper) = (line.replace(' ', "_"), "ABC".repeat(size / 3));
@@ -359,7 +360,7 @@ fn what_fails_is_not_tried_again() {
     }
 }
 
-/// The backtracking stack is bounded: a group that repeats millions of times would fill the memory.
+/// The backtracking stack is bounded; without a bound, a group that repeats millions of times would fill the memory.
 #[test]
 fn open_alternatives_are_bounded() {
     let pretokenizer = Pretokenizer::regex(r"(?:ab?)+").unwrap();

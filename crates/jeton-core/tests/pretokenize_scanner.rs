@@ -1,4 +1,4 @@
-//! The scanner of each named pattern splits text as its published regex does, in linear time, and from any boundary.
+//! The scanner of each named pattern splits text like its published regex, in linear time, and from any boundary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -41,7 +41,7 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
 ];
 
 #[test]
-fn known_texts() {
+fn known_texts_have_their_pretokens() {
     for (name, text, expected) in KNOWN {
         let spans: Vec<Span> = Pretokenizer::named(name).unwrap().spans(text).map(Result::unwrap).collect();
         assert_eq!(&pieces(text, &spans), expected, "{name} on {text:?}");
@@ -86,7 +86,7 @@ fn check_levels(name: &str, scanner: &Pretokenizer, text: &str) {
 }
 
 #[test]
-fn many_bytes_a_step_equal_one_pretoken_a_step() {
+fn bit_parallel_starts_equal_the_scanner() {
     let scanners = FAMILIES.map(|name| Pretokenizer::named(name).unwrap());
     let mut random = Random(7);
     for round in 0..rounds(20_000) {
@@ -103,7 +103,7 @@ fn many_bytes_a_step_equal_one_pretoken_a_step() {
 
 /// Constructs that depend on neighboring bytes, at each offset in a block and around the end of a window.
 #[test]
-fn no_place_in_a_block_or_window_is_special() {
+fn constructs_are_split_alike_at_every_offset_of_a_block() {
     let scanners = FAMILIES.map(|name| Pretokenizer::named(name).unwrap());
     let parts = [
         "'s",
@@ -165,7 +165,7 @@ proptest! {
     }
 }
 
-/// Each code point alone and between two letters, for the families whose character classes differ.
+/// Each code point, alone and between two letters, for the families with different character classes.
 #[test]
 fn every_character_is_classed_as_the_regex_does() {
     let step = if cfg!(debug_assertions) { 97 } else { 1 };
@@ -264,7 +264,7 @@ fn worst_cases_are_linear() {
 }
 
 #[test]
-fn odd_starts_do_no_harm() {
+fn starts_inside_a_character_or_past_the_end_are_clamped() {
     let pretokenizer = Pretokenizer::named("o200k").unwrap();
     assert_eq!(spans_from(&pretokenizer, "中a", 3).len(), 1);
     assert_eq!(pretokenizer.spans_from("中a", 1).map(Result::unwrap).collect::<Vec<_>>(), [Span { start: 3, end: 4 }]);

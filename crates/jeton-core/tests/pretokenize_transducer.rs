@@ -1,4 +1,4 @@
-//! Compiled patterns split text as the backtracking matcher does, at each level of vector instructions.
+//! Compiled patterns split text like the backtracking matcher, at each level of vector instructions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -16,7 +16,7 @@ use real::REAL;
 
 const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
-/// Returns the starts of the pretokens of patterns, each of which splits those of the one before.
+/// Returns the starts of the pretokens of patterns, each of which splits the pretokens of the previous one.
 fn one_after_the_other(stages: &[Pretokenizer], text: &str) -> Vec<usize> {
     let mut starts = vec![0];
     for stage in stages {
@@ -67,12 +67,13 @@ fn texts(random: &mut Random, count: usize) -> Vec<String> {
     (0..rounds(count)).map(|round| random.text(size(round))).collect()
 }
 
-/// Of the real ones: those that are not one transducer, because a pattern before the last one sees its boundary late.
+/// Published patterns that do not compile to one transducer, because a pattern before the last one recognizes its
+/// boundary late.
 const STAGE_BY_STAGE: [&str; 5] =
     ["DeepSeek LLM", "DeepSeek Coder", "MPT's default", "Viking", "Chameleon, its pieces of text"];
 
 #[test]
-fn real_patterns_equal_one_after_the_other() {
+fn published_sequences_equal_splitting_stage_by_stage() {
     let (mut random, mut stage_by_stage) = (Random(3), Vec::new());
     for (name, patterns) in REAL {
         let pretokenizer = match patterns {
@@ -88,9 +89,9 @@ fn real_patterns_equal_one_after_the_other() {
     assert_eq!(stage_by_stage, STAGE_BY_STAGE);
 }
 
-/// A pattern after a boundary of another must not change how the first one splits.
+/// Patterns are not joined if a boundary of a later pattern would change how an earlier one splits.
 #[test]
-fn sequences_that_depend_on_what_precedes_are_not_joined() {
+fn sequences_that_depend_on_later_boundaries_are_not_joined() {
     let mut random = Random(6);
     for patterns in [
         &[r"\p{N}{1,3}", r"\p{N}"][..],
@@ -106,7 +107,7 @@ fn sequences_that_depend_on_what_precedes_are_not_joined() {
     }
 }
 
-/// The matcher splits the runs of which a lookahead decides.
+/// The matcher splits the runs for which a lookahead decides.
 #[test]
 fn lookaheads_within_runs_equal_the_matcher() {
     let mut random = Random(8);
@@ -129,9 +130,9 @@ fn lookaheads_within_runs_equal_the_matcher() {
     }
 }
 
-/// The budget of the matcher is that of the whole text, not of each window.
+/// The budget of the matcher applies to the whole text, not to each window.
 #[test]
-fn lookaheads_that_read_the_rest_end() {
+fn lookaheads_that_read_the_whole_rest_end_within_the_budget() {
     let text = ["1 ", &"y".repeat(18)].concat().repeat(if cfg!(debug_assertions) { 2_000 } else { 20_000 }) + "x";
     let pretokenizer = Pretokenizer::regex(r"\d(?=[^x]*x)|\s+|[^\s\d]+").unwrap();
     assert!(pretokenizer.size_of_transducer().is_ok());
@@ -152,7 +153,8 @@ fn named_patterns_equal_their_transducer() {
     }
 }
 
-/// Alternatives as tokenizers have them: an optional prefix, a repeated class, an optional suffix, and sometimes an assertion.
+/// Generates alternatives like those of tokenizers: an optional prefix, a repeated class, an optional suffix, and
+/// sometimes an assertion.
 fn random_splitter(random: &mut Random) -> String {
     const CLASSES: [&str; 16] = [
         r"\p{L}",
@@ -193,9 +195,9 @@ fn random_splitter(random: &mut Random) -> String {
     branches.collect::<Vec<_>>().join("|")
 }
 
-/// Each pattern cuts the text of the next, in the same window, and where its pretokens are longer than one.
+/// Each pattern cuts the text of the next one, inside a window, and also if its pretokens are longer than a window.
 #[test]
-fn random_sequences_equal_one_after_the_other() {
+fn random_sequences_equal_splitting_stage_by_stage() {
     const LONG: [&str; 10] = ["a", "B", "一", "1", " ", "\n", "!", "é", "a ", "1一"];
     let mut random = Random(9);
     let (mut several, mut one) = (0, 0);
@@ -238,7 +240,7 @@ fn random_sequences_equal_one_after_the_other() {
     assert!(several * 10 > rounds(1_500) && one > 0, "{several} of several transducers, {one} of one");
 }
 
-/// Half of them end with alternatives that leave no text unmatched, without which few compile.
+/// Half of the patterns end with alternatives that leave no text unmatched; without those, few compile.
 #[test]
 fn random_patterns_equal_the_matcher() {
     let mut random = Random(5);
@@ -275,14 +277,14 @@ fn random_patterns_equal_the_matcher() {
     assert!(compiled * 10 > rounds(4_000), "only {compiled} compiled: {reasons:?}");
 }
 
-/// The matcher has a budget; compiled patterns need none.
+/// Returns true if the spans end with an error. Only the matcher has a budget; compiled patterns need none.
 fn spans_end_in_error(pretokenizer: &Pretokenizer, text: &str) -> bool {
     pretokenizer.spans(text).any(|span| span.is_err())
 }
 
-/// Compiling ends soon, with a transducer or a reason.
+/// Compiling ends soon, with a transducer or with a reason.
 #[test]
-fn patterns_that_explode_are_given_up() {
+fn patterns_with_too_many_states_have_no_transducer() {
     let literals: String = (0..600).map(|i| format!("{}|", char::from_u32(0x4E00 + i).unwrap())).collect();
     let words: String = (0..300).map(|i| format!("w{i}x{i}|")).collect();
     let sets: String = (0..200).map(|i| format!(r"[\x{{{:x}}}-\x{{{:x}}}]+|", 200 + i, 900 + i)).collect();
@@ -307,7 +309,7 @@ fn patterns_that_explode_are_given_up() {
 }
 
 #[test]
-fn patterns_without_a_transducer_say_why() {
+fn patterns_without_a_transducer_have_a_reason() {
     for (pattern, reason) in [
         (r"(?<=a)b", "looks back"),
         (r"\bword", "looks back"),

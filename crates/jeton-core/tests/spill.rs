@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use storage::{limited, Disk};
 
 #[test]
-fn values_stay_wherever_the_list_lies() {
+fn values_are_equal_in_memory_and_in_a_file() {
     let (memory, files) = limited(16 << 20, usize::MAX);
     memory.enforce_during(|| {
         let mut lists: Vec<SpillVec<u32>> = (0..3).map(|_| SpillVec::new(&memory)).collect();
@@ -41,7 +41,7 @@ fn values_stay_wherever_the_list_lies() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_what_was_there_stays() {
+fn full_disk_is_an_error_and_keeps_the_values() {
     let (memory, _) = limited(1 << 20, 3 << 20);
     let mut list: SpillVec<u64> = SpillVec::new(&memory);
     let pushed = (0..).take_while(|&value| list.push(value).is_ok()).count();
@@ -50,7 +50,7 @@ fn a_full_disk_is_an_error_and_what_was_there_stays() {
 }
 
 #[test]
-fn what_cannot_be_allocated_is_an_error_and_what_was_there_stays() {
+fn failed_allocation_is_an_error_and_keeps_the_values() {
     for memory in [MemoryLimit::unlimited(), limited(1 << 20, 3 << 20).0] {
         let mut list: SpillVec<u64> = SpillVec::new(&memory);
         list.extend((0..1000u32).map(u64::from)).unwrap();
@@ -80,14 +80,14 @@ impl Iterator for Liar {
 impl ExactSizeIterator for Liar {}
 
 #[test]
-fn an_iterator_that_is_longer_than_it_says_is_cut() {
+fn iterator_longer_than_its_size_hint_is_truncated() {
     let mut list: SpillVec<u64> = SpillVec::default();
     list.extend(Liar(1000)).unwrap();
     assert!(list.len() <= list.capacity() && list.iter().all(|&value| value == 7));
 }
 
 #[test]
-fn a_first_part_of_the_lists_stays_mapped() {
+fn first_bytes_of_vectors_stay_mapped() {
     let (memory, _) = limited(8 << 20, usize::MAX);
     let mut lists: Vec<SpillVec<u64>> = (0..3).map(|_| SpillVec::new(&memory)).collect();
     lists.push(SpillVec::new(&memory.in_files()));
@@ -137,7 +137,7 @@ fn process_with_freed(freed: usize) -> (Arc<Process>, MemoryLimit, SpillVec<u64>
 }
 
 #[test]
-fn freed_memory_is_not_counted_as_that_of_the_process() {
+fn freed_memory_does_not_count_as_memory_of_the_process() {
     assert_eq!(process_with_freed(1 << 20).0.trims.load(Ordering::Relaxed), 0);
     let (process, memory, _list) = process_with_freed(6 << 20);
     assert_eq!(process.trims.load(Ordering::Relaxed), 1);
@@ -151,20 +151,20 @@ fn freed_memory_is_not_counted_as_that_of_the_process() {
 }
 
 #[test]
-fn trims_in_vain_become_rare() {
+fn trims_that_release_little_become_rare() {
     let (process, memory, _list) = process_with_freed(0);
     process.needed.store(9 << 20, Ordering::Relaxed);
     let began = std::time::Instant::now();
     while began.elapsed() < std::time::Duration::from_millis(200) {
         memory.enforce();
     }
-    // After 0, 5, 15, 35, 75 and 155 ms.
+    // Trims after 0, 5, 15, 35, 75 and 155 ms.
     assert!((1..=6).contains(&process.trims.load(Ordering::Relaxed)));
 }
 
 proptest! {
     #[test]
-    fn as_a_vec(steps in prop::collection::vec((0u8..5, 0usize..300_000), 1..12), limit in prop::sample::select(vec![0, 4 << 20])) {
+    fn operations_equal_those_of_a_vec(steps in prop::collection::vec((0u8..5, 0usize..300_000), 1..12), limit in prop::sample::select(vec![0, 4 << 20])) {
         let memory = if limit == 0 { MemoryLimit::unlimited() } else { limited(limit, usize::MAX).0 };
         let (mut list, mut plain) = (SpillVec::new(&memory), Vec::new());
         for (what, n) in steps {

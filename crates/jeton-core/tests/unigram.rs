@@ -29,7 +29,7 @@ fn counts<S: AsRef<str>>(words: impl IntoIterator<Item = (S, u64)>) -> Counts {
     counts
 }
 
-/// Words of pseudorandom letters, of which frequent ones recur in all words.
+/// Creates words of pseudorandom letters; frequent letters recur in all words.
 fn words(num: u64) -> Counts {
     let mut state = 7u64;
     let mut draw = |below: u64| {
@@ -50,7 +50,7 @@ fn learned(counts: &Counts, options: &UnigramOptions, threads: usize, memory: &M
 }
 
 #[test]
-fn a_memory_limit_changes_nothing() {
+fn memory_limit_does_not_change_the_result() {
     let counts = words(60_000);
     for bug_compatible in [false, true] {
         let options = options(400, 16, bug_compatible);
@@ -64,9 +64,9 @@ fn a_memory_limit_changes_nothing() {
     }
 }
 
-/// A bucket holds a thousand suffixes under the smallest limit, and here all suffixes begin with the same characters.
+/// A bucket has a thousand suffixes under the smallest limit, and here all suffixes begin with the same characters.
 #[test]
-fn suffixes_that_no_bucket_holds_are_sorted_likewise() {
+fn suffixes_that_exceed_a_bucket_are_sorted() {
     let long = |unit: &str, num: usize| "▁".to_owned() + &unit.repeat(num);
     let counts = counts([(long("a", 90_000), 3), (long("ab", 30_000), 1), (long("aab", 10_000), 2)]);
     for longest in [2, 16, 254] {
@@ -109,7 +109,7 @@ fn resumed(counts: &Counts, options: &UnigramOptions, memory: &MemoryLimit) -> (
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn limits_and_interruptions_change_nothing(
+    fn limits_and_interruptions_do_not_change_the_result(
         found in prop::collection::vec(("▁[abcdé日本1 ]{1,40}", 1u64..50), 1..300),
         longest in prop::sample::select(vec![1, 2, 5, 16, 254]),
         bug_compatible: bool,

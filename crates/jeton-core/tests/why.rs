@@ -8,7 +8,7 @@ use jeton_core::model::{Model, Out, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
-/// Makes a vocabulary: `<unk>` with id 0, then the words without duplicates.
+/// Creates a vocabulary: `<unk>` with id 0, then the words without duplicates.
 fn pieces(words: &[(String, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];
@@ -59,7 +59,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_lattice_holds_every_piece_and_the_best_way(words in words("abé"), text in "[abéx]{1,12}", single in any::<bool>()) {
+    fn lattice_has_every_piece_and_the_best_segmentation(words in words("abé"), text in "[abéx]{1,12}", single in any::<bool>()) {
         let (vocab, scores) = pieces(&words);
         let model = unigram(&vocab, &scores, single);
         let Model::Unigram(unigram) = &model else { unreachable!() };
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn attempts_are_what_word_piece_finds(words in words("ab#"), text in "[ab#]{1,12}", max_chars in 3..12usize) {
+    fn attempts_equal_the_matches_of_word_piece(words in words("ab#"), text in "[ab#]{1,12}", max_chars in 3..12usize) {
         let (vocab, _) = pieces(&words);
         let options = format!(r###"{{"type":"WordPiece","unk":0,"prefix":"##","max_chars":{max_chars}}}"###);
         let model = Model::from_json(&options, &vocab, vec![], &[]).unwrap();
@@ -132,7 +132,7 @@ proptest! {
 }
 
 #[test]
-fn a_megabyte_has_a_bounded_lattice() {
+fn lattice_of_a_megabyte_is_bounded() {
     let (vocab, scores) = pieces(&[("a".into(), 1), ("aa".into(), 1), ("aaa".into(), 2), ("aaaa".into(), 2)]);
     let model = unigram(&vocab, &scores, true);
     let Model::Unigram(unigram) = &model else { unreachable!() };
@@ -147,7 +147,7 @@ fn entries_are_explained_by_their_own_bytes() {
     let (vocab, scores) =
         pieces(&[("a".into(), 1), ("b".into(), 1), ("ab".into(), 2), ("abab".into(), 3), ("bb ".into(), 4)]);
     let pieces_model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
-    // A piece with a character that is no piece has no merges.
+    // A piece with a character that is not a piece has no merges.
     assert!(pieces_model.explain_entry(&vocab, 4, &|| true).unwrap().is_none());
     let (vocab, scores) = pieces(&[("a".into(), 1), ("b".into(), 1), ("ab".into(), 2), ("abab".into(), 3)]);
     let pieces_model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();

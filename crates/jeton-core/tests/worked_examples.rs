@@ -1,4 +1,4 @@
-//! The worked examples of `testdata`, which the Python tests read, too.
+//! The worked examples of `testdata`, which the Python tests also read.
 
 #![allow(clippy::unwrap_used)]
 

@@ -29,8 +29,8 @@ impl Agreement {
         Self { counts: Core::new(toks.len()), toks }
     }
 
-    /// Adds texts. `columns`: for each tokenizer the ids where the bytes of its tokens are the text, or None. Returns the
-    /// index of the tokenizer that failed, with its error.
+    /// Adds texts. `columns`: for each tokenizer, the ids if the bytes of its tokens are the text, else None. Returns
+    /// the index of the tokenizer that failed, with its error.
     fn add(
         &mut self,
         py: Python<'_>,
@@ -63,23 +63,23 @@ impl Agreement {
         }
     }
 
-    /// Boundaries in common, and tokens in common: matrices by rows.
+    /// Returns the numbers of common boundaries and of common tokens: matrices by rows.
     fn matrices(&self) -> (Vec<u64>, Vec<u64>) {
         (self.counts.boundaries().to_vec(), self.counts.tokens().to_vec())
     }
 
-    /// Number of passages that are split differently, and their bytes.
+    /// Returns the number of passages that are split differently, and of their bytes.
     fn passages(&self) -> (u64, u64) {
         self.counts.passages()
     }
 
-    /// Occurrences of each id of a tokenizer, as little-endian uint64.
+    /// Returns the number of occurrences of each id of a tokenizer, as little-endian uint64.
     fn frequencies<'py>(&self, py: Python<'py>, tok: usize) -> Bound<'py, PyBytes> {
         let counts = self.counts.frequencies(tok);
         PyBytes::new(py, &counts.iter().flat_map(|count| count.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// Frequent passages: bytes, number of occurrences, and the pieces of the first occurrence by each tokenizer.
+    /// Returns frequent passages: bytes, number of occurrences, and how each tokenizer splits the first occurrence.
     fn frequent_passages<'py>(&self, py: Python<'py>, most: usize) -> Vec<PassageRow<'py>> {
         let row = |(bytes, passage): (&[u8], &Passage)| {
             let pieces = |inner: &Vec<usize>| {
@@ -95,7 +95,8 @@ impl Agreement {
 
 #[pymethods]
 impl Tokenizer {
-    /// Number of distinct byte strings that entries of both vocabularies decode to, and of those of each.
+    /// Returns the number of distinct decoded byte strings that entries of both vocabularies have, and of those of
+    /// each vocabulary.
     fn shared_entries(&self, py: Python<'_>, other: &Self) -> (usize, usize, usize) {
         py.detach(|| self.0.shared_entries(&other.0))
     }

@@ -43,7 +43,7 @@ impl<'a> Text<'a> {
         Err(PyTypeError::new_err(format!("a text is str or bytes, not {}", object.get_type().name()?)))
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes of the text.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
             Text::Str(text) => text.as_bytes(),
@@ -51,7 +51,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Converts for the core, which need not validate the UTF-8 of a `str`.
+    /// Converts for the core, which then need not validate the UTF-8 of a `str`.
     pub fn input(&self) -> Input<'a> {
         match self {
             Text::Str(text) => Input::from(*text),
@@ -59,7 +59,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Converts a core error about this text, with positions in the caller's unit.
+    /// Converts a core error about this text; positions become the caller's unit.
     pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         error::to_python(py, error, |at| match self {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
@@ -68,11 +68,11 @@ impl<'a> Text<'a> {
     }
 }
 
-/// UTF-8 of strings that are not ASCII. Python's would be cached as long as the strings exist.
+/// UTF-8 of strings that are not ASCII. Python's own UTF-8 would be cached for as long as the strings exist.
 #[derive(Default)]
 pub struct Wide {
     bytes: Vec<u8>,
-    spans: Vec<Option<Range<usize>>>, // of each text; None if it is not here, or has a surrogate
+    spans: Vec<Option<Range<usize>>>, // range of each text; None if it is not stored here, or has a surrogate
 }
 
 impl Drop for Wide {
@@ -81,18 +81,18 @@ impl Drop for Wide {
     }
 }
 
-/// Minimum characters of a string that repay the overhead, in a batch and alone.
+/// Minimum numbers of characters of a string for which the conversion is worth its overhead, in a batch and alone.
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
 /// Minimum characters of a batch for which a second thread prefaults memory.
 const WORTH_A_THREAD: usize = 1 << 22;
 
-/// Characters that are copied at once; they fit the L2 cache.
+/// Number of characters that are copied at once; they fit the L2 cache.
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Converts texts; with several `threads`, another one prefaults their memory at the same time.
+    /// Converts texts. With several `threads`, another thread prefaults the memory at the same time.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(interned!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
@@ -108,7 +108,7 @@ impl Wide {
         let mut bytes = utf8::room_for(total);
         let (mut done, mut has_help) = (0, threads == 1 || total < WORTH_A_THREAD);
         let spans = std::thread::scope(|scope| {
-            let mut help = None; // the thread that maps pages of `bytes`; joined before `bytes` may move
+            let mut help = None; // thread that maps pages of `bytes`; joined before `bytes` may move
             let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
                 let Some((text, len)) = text else { return Ok(None) };
                 let start = bytes.len();
@@ -127,8 +127,8 @@ impl Wide {
                         has_help = true;
                         let left = (total - done).saturating_mul(bytes.len()) / done; // extrapolated
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which joins the thread; it only grows in `append`, and if
-                        // it may grow, the thread was joined above.
+                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and
+                        // if it may grow, the thread has been joined above.
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
@@ -149,7 +149,7 @@ impl Wide {
         objects.iter().zip(&self.spans).enumerate().map(text).collect()
     }
 
-    /// Converts one text, if it is long, and returns it.
+    /// Converts one text if it is long; returns the text.
     pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
         if object.cast::<PyString>().ok().map_or(Ok(0), num_code_points)? >= LONG {
             *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;
@@ -166,7 +166,7 @@ impl Wide {
     }
 }
 
-/// Minimum characters or bytes of a text that several threads may encode, as `_LONG_TEXT` of `jeton.tokenizer`.
+/// Minimum characters or bytes of a text that several threads may encode, equal to `_LONG_TEXT` of `jeton.tokenizer`.
 const WORTH_THREADS: usize = 1 << 18;
 
 /// Returns true for a text that several threads may encode.
@@ -177,7 +177,7 @@ pub fn is_long(text: &Bound<'_, PyAny>) -> PyResult<bool> {
     })
 }
 
-/// Returns the number of code points of a string. `len()` would call the `__len__` of a subclass.
+/// Returns the number of code points of a string. `len()` would call `__len__` of a subclass.
 fn num_code_points(text: &Bound<'_, PyString>) -> PyResult<usize> {
     // SAFETY: the object is a string, by its type; the reference keeps it alive.
     let len = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
@@ -197,8 +197,8 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer part is an
-    // error.
+    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer part
+    // gives an error.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -226,17 +226,17 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     ids_or_wide(list)?.map_err(|(position, _)| PyOverflowError::new_err(format!("ids[{position}] is out of range")))
 }
 
-/// First integer beyond u32, with its position in the list.
+/// The first integer beyond u32, with its position in the list.
 pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 
-/// Converts a list of ids, up to an integer beyond u32.
+/// Converts a list of ids, up to the first integer beyond u32.
 ///
 /// # Errors
 /// `TypeError` for other types.
 pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, WideId<'py>>> {
     let mut ids = Vec::with_capacity(list.len());
-    // SAFETY: the object is a list. Each item is borrowed from it while no Python code runs and can remove it: reading an
-    // object that is exactly an `int` calls none.
+    // SAFETY: the object is a list. Each item is borrowed from it while no Python code runs that could remove it:
+    // reading an object that is exactly an `int` runs no Python code.
     unsafe {
         let kind = &raw mut ffi::PyLong_Type;
         while ids.len() < list.len() {
@@ -253,7 +253,7 @@ pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, 
     if ids.len() == list.len() {
         return Ok(Ok(ids));
     }
-    drop(PyErr::take(list.py())); // of an integer beyond 64 bits, which is read again
+    drop(PyErr::take(list.py())); // for an integer beyond 64 bits, which is read again
     ids.clear();
     for (position, item) in list.iter().enumerate() {
         let item = if item.is_exact_instance_of::<PyInt>() { item } else { integer(position, &item)? };
@@ -268,7 +268,7 @@ pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, 
 /// Converts one id, or any sequence or array of ids, to a list.
 ///
 /// # Errors
-/// Those of the object's iterator.
+/// Errors of the object's iterator.
 pub fn list_of_ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     if let Ok(list) = object.cast_exact::<PyList>() {
         return Ok(list.clone());
@@ -288,10 +288,10 @@ pub fn list_of_ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyLis
 
 /// Returns the value of an `int`, if it fits u32.
 pub fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
-    // SAFETY: any object is valid: for one that is not an `int`, the result is -1 with an exception set.
+    // SAFETY: any object is valid: if it is not an `int`, the result is -1 with an exception set.
     let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
     if value == -1 {
-        drop(PyErr::take(integer.py())); // an overflow, or none
+        drop(PyErr::take(integer.py())); // an overflow, if any
     }
     u32::try_from(value).ok()
 }

@@ -25,17 +25,17 @@ impl Reachability {
         run_with_signals(py, work, |failed| error::plain(py, failed)).map(Self)
     }
 
-    /// Fates (`audit::Fate`), u32 by id.
+    /// Returns the fates (`audit::Fate`), u32 by id.
     fn fates<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
     }
 
-    /// 1 for ids whose own text has that id alone, u32 by id.
+    /// Returns 1 for ids whose own text is encoded as that id alone, u32 by id.
     fn alone<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.alone.iter().map(|&alone| u32::from(alone)).collect::<Vec<u32>>())
     }
 
-    /// Returns the text that has the id; None if none was found.
+    /// Returns the text that produces the id; None if none was found.
     fn text<'py>(&self, py: Python<'py>, id: usize) -> Option<Bound<'py, PyBytes>> {
         let start = id.checked_sub(1).map_or(Some(0), |before| self.0.ends.get(before).copied())?;
         let text = self.0.texts.get(start..*self.0.ends.get(id)?)?;
@@ -60,7 +60,8 @@ impl Tokenizer {
         Ok((column::view(py, kinds)?, column::view(py, shapes)?, column::view(py, lengths)?))
     }
 
-    /// Returns the ids of entries with equal text, by groups, each with true if their decoded bytes are equal, too.
+    /// Returns the ids of entries with equal text, in groups. The flag of a group is true if the decoded bytes are
+    /// equal, too.
     fn duplicate_entries(&self, py: Python<'_>) -> PyResult<Vec<(Vec<u32>, bool)>> {
         run_with_signals(py, |keep_going| audit::duplicates(&self.0, keep_going), |failed| error::plain(py, failed))
     }

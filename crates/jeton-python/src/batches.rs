@@ -1,4 +1,4 @@
-//! Batches: ids of many texts with their offsets, and texts of many sequences of ids; the tokens of one.
+//! Batches: ids of many texts with their offsets, and texts of many sequences of ids; also tokens of a single text.
 
 use std::collections::HashMap;
 
@@ -23,8 +23,9 @@ type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes many texts: (ids, offsets of the texts, HF's offsets, the same of each id as the first of a truncated text),
-    /// little-endian; ids are u32, the others i64. The last is None if it would be equal, or without `truncates`.
+    /// Encodes many texts: (ids, offsets of the texts, HF's offsets, the offsets that each id would have as the first
+    /// one of a truncated text), little-endian; ids are u32, the others i64. The last column is None if it would
+    /// equal the third, or without `truncates`.
     #[pyo3(signature = (texts, special, threads, *, template=false, truncates=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch_with_offsets<'py>(
@@ -65,8 +66,8 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
     }
 
-    /// Returns spans of the ids of a text, little-endian u32: two little-endian i64 for each. `kind`: 0 byte spans, 1 character
-    /// spans, 2 HF's offsets; 3 the indices of pretokens, one i64 for each.
+    /// Returns spans of the ids of a text, given as little-endian u32: two little-endian i64 for each. `kind`: 0 byte
+    /// spans, 1 character spans, 2 HF's offsets; 3 indices of pretokens, one i64 for each.
     #[pyo3(signature = (text, ids, special, kind))]
     fn known_spans<'py>(
         &self,
@@ -79,7 +80,7 @@ impl Tokenizer {
         column::view(py, values(py, self, text, &ids, special, kind)?)
     }
 
-    /// Likewise, as an array for few ids, after `use_numpy`: int64[n, 2], or int64[n] of pretokens.
+    /// Likewise, for few ids and after `use_numpy`, as an array: int64[n, 2], or int64[n] for pretokens.
     #[pyo3(signature = (text, ids, special, kind))]
     fn known_spans_array<'py>(
         &self,
@@ -115,7 +116,8 @@ impl Tokenizer {
         run_with_signals(py, work, |failed| text.error(py, failed))
     }
 
-    /// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.
+    /// Decodes lists of ids to a list of `str`, with U+FFFD for invalid UTF-8, or without `as_text` to a list of
+    /// `bytes`.
     #[pyo3(signature = (rows, threads, *, as_text, skip_special))]
     fn decode_lists<'py>(
         &self,
@@ -136,7 +138,7 @@ impl Tokenizer {
         decoded(py, self, &ids, &ends, threads, as_text, skip_special)
     }
 
-    /// Likewise, of little-endian u32: row i has the ids `offsets[i]..offsets[i + 1]`.
+    /// Likewise, from little-endian u32: row i has the ids `offsets[i]..offsets[i + 1]`.
     #[pyo3(signature = (ids, offsets, threads, *, as_text, skip_special))]
     fn decode_rows<'py>(
         &self,
@@ -169,7 +171,7 @@ impl Tokenizer {
         Ok(list)
     }
 
-    /// Decodes ids to text, with the number of characters before each.
+    /// Decodes ids to text, and returns the number of characters before each id.
     fn decode_with_starts<'py>(
         &self,
         py: Python<'py>,

@@ -1,12 +1,12 @@
 //! Calls from the core into Python that are safe while the interpreter is being finalized.
 //!
-//! Before Python 3.14, a daemon thread that requests the GIL during finalization is terminated by `pthread_exit`, that is
-//! by forced unwinding. Destructors of our frames and of PyO3's would then release references without the GIL, and
-//! unwinding through a frame that must not unwind aborts the process. Python 3.14 blocks such a thread forever
-//! (https://github.com/python/cpython/issues/87135), and so does PyO3 when it requests the GIL itself
-//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). The remaining case are calls that run Python code, because the evaluation
-//! loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and [`index`] block
-//! before any other destructor runs.
+//! Before Python 3.14, a daemon thread that requests the GIL during finalization is terminated by `pthread_exit`,
+//! that is, by forced unwinding. Destructors of frames here and in PyO3 would then release references without the
+//! GIL, and unwinding through a frame that must not unwind aborts the process. Python 3.14 blocks such a thread
+//! forever (https://github.com/python/cpython/issues/87135), and PyO3 does so, too, when it requests the GIL itself
+//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). What remains are calls that run Python code, because the evaluation
+//! loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and [`index`]
+//! block before any other destructor runs.
 
 use std::hint::black_box;
 use std::mem::{forget, transmute};
@@ -30,7 +30,7 @@ fn block() -> ! {
     }
 }
 
-/// Runs `work` attached to the interpreter. Blocks forever if the interpreter is being finalized, or gone.
+/// Runs `work` attached to the interpreter. Blocks forever if the interpreter is being or has been finalized.
 pub fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     Python::try_attach(work).unwrap_or_else(|| block())
 }

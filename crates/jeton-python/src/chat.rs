@@ -1,7 +1,8 @@
-//! Ids of a rendered chat and their spans, if all special tokens in it are the template's.
+//! Ids of a rendered chat and their spans, if only the template spells special tokens.
 //!
-//! That is nearly every chat, so it takes one call: encoding, and a search for special tokens in the text of others.
-//! Left out: texts in which a message spells a special token; `jeton/chat/encode.py` encodes these in segments.
+//! This is the case for nearly every chat, so it takes one call: encoding, and a search for special tokens in text
+//! that is not the template's. Left out: texts in which a message spells a special token; `jeton/chat/encode.py`
+//! encodes these in segments.
 
 use std::ops::Range;
 
@@ -17,16 +18,17 @@ use crate::column;
 use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::{Tokenizer, SHORT};
 
-/// Origin of the template's own text; that of all other text is another word.
+/// Origin of the template's own text. All other text has another origin.
 const TEMPLATE: &str = "template";
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that is not
-    /// the template's, or is not a match in the text (the unknown token `unk` does not count), or if that cannot be told here.
+    /// Encodes a rendered chat with all special tokens permitted. Returns `None` in three cases: a special token
+    /// overlaps text that is not the template's; a special token is not a match in the text (apart from the unknown
+    /// token `unk`); or this cannot be determined here.
     ///
-    /// `runs`: tuples that begin with a number of characters and the origin of the text, itself a tuple that begins with a
-    /// word. They tile the text.
+    /// `runs`: tuples that begin with a number of characters and the origin of the text, which is a tuple that begins
+    /// with a word. Together they cover the text.
     fn encode_chat(
         &self,
         py: Python<'_>,
@@ -63,7 +65,7 @@ impl Tokenizer {
         Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
     }
 
-    /// Returns the range of characters of each id of a rendered chat in which all special tokens are matched: two
+    /// Returns the range of characters of each id of a rendered chat, with all special tokens permitted: two
     /// little-endian i64 for each.
     fn chat_spans<'py>(
         &self,
@@ -107,7 +109,7 @@ struct Position {
 }
 
 impl Position {
-    /// Moves to a later byte offset and returns the characters before it.
+    /// Moves to a later byte offset and returns the number of characters before it.
     fn advance(&mut self, text: &[u8], byte: usize) -> usize {
         let is_first = |&&byte: &&u8| byte & 0xc0 != 0x80;
         self.char += text[self.byte..byte].iter().filter(is_first).count();

@@ -1,6 +1,6 @@
 //! Columns of integers that NumPy accesses in place.
 //!
-//! rust-numpy is not used: loading its interface runs Python code, where a Ctrl-C causes a panic.
+//! rust-numpy is not used, because loading its interface runs Python code, during which a Ctrl-C causes a panic.
 
 use std::ffi::c_int;
 
@@ -10,7 +10,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-/// Returns a writable view of little-endian integers, which exist as long as any view of them.
+/// Returns a writable view of little-endian integers, which live as long as any view of them.
 pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, PyMemoryView>> {
     PyMemoryView::from(Bound::new(py, integers.into())?.as_any())
 }
@@ -19,7 +19,7 @@ pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, P
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
-/// Minimum number of ids of which untouched capacity is returned to the system.
+/// Minimum number of ids for which untouched capacity is returned to the system.
 const LARGE: usize = 1 << 19;
 
 enum Integers {
@@ -63,14 +63,15 @@ impl From<Vec<u8>> for Column {
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);
-    // SAFETY: `len` is the size of `ids`, which is initialized, may have any bytes, and is not used while `room` is.
+    // SAFETY: `len` is the size of `ids`, which is initialized and may contain any bytes. `ids` is not used while
+    // `room` is.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;
     ids.iter_mut().for_each(|id| *id = u32::from_le(*id));
     Ok(ids)
 }
 
-/// Likewise, little-endian i64.
+/// Copies little-endian i64, likewise.
 pub fn wide(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<i64>> {
     let mut values = vec![0i64; bytes.item_count() / 8];
     let len = std::mem::size_of_val(&values[..]);
@@ -94,7 +95,7 @@ impl Drop for Column {
 #[pymethods]
 impl Column {
     fn __len__(&self) -> usize {
-        // Creates no slice: NumPy may be writing to them.
+        // Creates no slice, because NumPy may be writing to the integers.
         match &self.0 {
             Integers::Ids(ids) => ids.len() * size_of::<u32>(),
             Integers::Short(ids) => ids.len() * size_of::<u16>(),
@@ -104,7 +105,7 @@ impl Column {
     }
 
     /// # Safety
-    /// As in CPython: `view` is a buffer structure to fill.
+    /// As in CPython: `view` is a buffer structure to be filled.
     unsafe fn __getbuffer__(mut slf: PyRefMut<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let len = slf.__len__() as ffi::Py_ssize_t;
         let start = match &mut slf.0 {
@@ -113,10 +114,10 @@ impl Column {
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
             Integers::Bytes(bytes) => bytes.as_mut_ptr().cast(),
         };
-        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are
-        // neither moved nor freed while this object exists, and the view holds a reference to it. No reference to them
-        // is created after this: `as_mut_ptr` creates none, `__len__` reads only the length, and `drop`, which passes
-        // them on, runs after the last view is released.
+        // SAFETY: CPython passes a `view` to be filled. The integers, `len` bytes from `start` on and all
+        // initialized, are neither moved nor freed while this object exists, and the view has a reference to it. No
+        // reference to the integers is created after this: `as_mut_ptr` creates none, `__len__` only reads the
+        // length, and `drop`, which passes them on, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

@@ -1,4 +1,4 @@
-//! Completions of cut-off text: the distinct beginnings of encoded texts that cover a number of bytes.
+//! Completions of truncated text: the distinct beginnings of encoded texts that cover a number of bytes.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -20,8 +20,8 @@ impl Rows {
         self.ends.push(self.ids.len());
     }
 
-    /// Returns the distinct rows, shorter ones first, then in ascending order, without those of one id, which are added to
-    /// `singles`.
+    /// Returns the distinct rows, shorter ones first, then in ascending order. Rows of one id are added to `singles`
+    /// instead.
     fn distinct(&self, singles: &mut Vec<u32>) -> Vec<&[u32]> {
         let mut start = 0;
         let mut rows: Vec<&[u32]> = Vec::new();
@@ -40,11 +40,11 @@ impl Rows {
     }
 }
 
-/// Lists of the distinct rows of ids, shorter ones first, then in ascending order: the first ids of each text that cover
-/// `num_bytes` bytes, each of `singles`, and `more`.
+/// Returns lists of the distinct rows of ids, shorter ones first, then in ascending order: the first ids of each text
+/// that together cover `num_bytes` bytes, each of `singles`, and `more`.
 ///
-/// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: called with a list
-/// of ids, returns those to use instead.
+/// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: callback
+/// that gets a list of ids and returns the ids to use instead.
 #[pyfunction]
 pub fn covering_rows<'py>(
     py: Python<'py>,

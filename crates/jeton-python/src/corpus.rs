@@ -20,27 +20,28 @@ use crate::reading;
 use crate::signals::run_on_threads;
 use crate::tokenizer::Tokenizer;
 
-/// Documents, each valid UTF-8, in as few buffers as they were read in.
+/// Documents, each valid UTF-8, in the few buffers into which they were read.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct TextColumn(Texts);
 
 enum Texts {
     /// Ranges of one buffer.
     Buffer(String, Vec<Span>),
-    /// Ranges of a `bytes` object, which is valid UTF-8, and which no one can change.
+    /// Ranges of a `bytes` object, which is valid UTF-8 and immutable.
     Block(PyBackedBytes, Vec<Span>),
-    /// Ranges of the memory of another object, which is valid UTF-8, and which no one else accesses.
+    /// Ranges of the memory of another object, which is valid UTF-8 and which no other code accesses.
     Borrowed(PyBuffer<u8>, Vec<Span>),
-    /// One `bytes` object for each, valid UTF-8.
+    /// One `bytes` object for each document, valid UTF-8.
     Objects(Vec<PyBackedBytes>),
 }
 
-/// The bytes of a contiguous buffer of which the caller of `from_arrow` promises that no one else accesses it.
+/// Returns the bytes of a contiguous buffer. The caller of `from_arrow` promises that no other code accesses it.
 fn bytes_of(buffer: &PyBuffer<u8>) -> &[u8] {
     if buffer.item_count() == 0 {
         return &[];
     }
-    // SAFETY: contiguous, alive as long as `buffer`, and not written to, as the caller of `from_arrow` promises.
+    // SAFETY: the buffer is contiguous, alive as long as `buffer`, and not written to, as the caller of `from_arrow`
+    // promises.
     unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.item_count()) }
 }
 
@@ -55,8 +56,8 @@ impl TextColumn {
     /// Iterates over the documents.
     pub fn texts(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         fn valid(bytes: &[u8]) -> &str {
-            // SAFETY: validated by all that make a `TextColumn`; `bytes` objects do not change, nor does borrowed memory,
-            // as the caller of `from_arrow` promises.
+            // SAFETY: every constructor of a `TextColumn` has validated the bytes. `bytes` objects do not change, and
+            // neither does borrowed memory, as the caller of `from_arrow` promises.
             unsafe { str::from_utf8_unchecked(bytes) }
         }
         fn ranges<'a>(whole: &'a str, spans: &'a [Span]) -> Box<dyn Iterator<Item = &'a str> + 'a> {
@@ -80,7 +81,7 @@ pub fn texts_of<'a>(columns: &'a [Bound<'_, TextColumn>]) -> Vec<&'a str> {
 
 #[pymethods]
 impl TextColumn {
-    /// Each a document; `ValueError` for one that is not UTF-8.
+    /// Creates a column from documents; raises `ValueError` for one that is not UTF-8.
     #[new]
     fn new(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>) -> PyResult<Self> {
         let objects: Vec<PyBackedBytes> = texts.into_iter().map(PyBackedBytes::from).collect();
@@ -90,16 +91,16 @@ impl TextColumn {
         }
     }
 
-    /// Reads files of known sizes, 64 MiB at most, each a document. None if a file cannot be read, is not UTF-8, or has another
-    /// size by now.
+    /// Reads files of known sizes, 64 MiB at most in total, each as a document. None if a file cannot be read, is not
+    /// UTF-8, or has another size by now.
     #[staticmethod]
     fn from_files(py: Python<'_>, paths: Vec<PathBuf>, sizes: Vec<usize>, threads: usize) -> Option<Self> {
         py.detach(|| reading::whole_files(&paths, &sizes, threads))
             .map(|(whole, spans)| Self(Texts::Buffer(whole, spans)))
     }
 
-    /// Reads a field of JSON lines: a document for each line, and the indices of the lines that the caller has to parse,
-    /// whose documents are empty.
+    /// Reads a field of JSON lines: a document for each line. Also returns the indices of the lines that the caller
+    /// has to parse; their documents are empty.
     #[staticmethod]
     fn from_json_rows(py: Python<'_>, block: &[u8], field: &str) -> PyResult<(Self, Vec<usize>)> {
         let rows = py.detach(|| json_rows::read(block, field)).map_err(|failed| error::plain(py, failed))?;
@@ -115,10 +116,10 @@ impl TextColumn {
         Ok(spans.map(|spans| Self(Texts::Block(block, spans))))
     }
 
-    /// The values of an Arrow array of binary or string type, without nulls: `data` from the first offset to the last, and
-    /// the offsets, little-endian i64, from 0. None if a value is not UTF-8.
+    /// Creates a column of the values of an Arrow array of binary or string type, without nulls. `data` has the bytes
+    /// from the first offset to the last; the offsets are little-endian i64 from 0. None if a value is not UTF-8.
     ///
-    /// With `borrow`, `data` is not copied: the caller promises that no one else has access to it.
+    /// With `borrow`, `data` is not copied; the caller promises that no other code accesses it.
     #[staticmethod]
     #[pyo3(signature = (data, offsets, *, borrow = false))]
     fn from_arrow(py: Python<'_>, data: PyBuffer<u8>, offsets: PyBuffer<u8>, borrow: bool) -> PyResult<Option<Self>> {
@@ -136,7 +137,7 @@ impl TextColumn {
         }
         let copy = data.to_vec(py)?;
         let spans = py.detach(|| utf8::validated(&copy).and_then(spans));
-        // SAFETY: there are spans only if it is valid.
+        // SAFETY: `spans` is only Some if the copy is valid UTF-8.
         Ok(spans.map(|spans| Self(Texts::Buffer(unsafe { String::from_utf8_unchecked(copy) }, spans))))
     }
 
@@ -144,13 +145,13 @@ impl TextColumn {
         self.len()
     }
 
-    /// Bytes of all documents.
+    /// Number of bytes of all documents.
     #[getter]
     fn num_bytes(&self) -> usize {
         self.texts().map(str::len).sum()
     }
 
-    /// Returns the bytes of each document, little-endian i64.
+    /// Returns the number of bytes of each document, little-endian i64.
     fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMemoryView>> {
         column::view(py, self.texts().map(|text| text.len() as i64).collect::<Vec<_>>())
     }
@@ -189,7 +190,7 @@ impl TextColumn {
         Ok(Self::joined(taken.ok_or_else(beyond)?.into_iter()))
     }
 
-    /// Returns the documents with those of some indices, which ascend, replaced, or left out for None.
+    /// Returns the documents, with those at some ascending indices replaced, or left out for None.
     fn replaced(&self, indices: Vec<usize>, texts: Vec<Option<Bound<'_, PyBytes>>>) -> PyResult<Self> {
         let valid = |text: &Option<Bound<'_, PyBytes>>| {
             text.as_ref().map(|text| str::from_utf8(text.as_bytes()).map(str::to_owned)).transpose()
@@ -219,7 +220,7 @@ impl TextColumn {
     }
 }
 
-/// Number of line ends.
+/// Returns the number of line ends.
 #[pyfunction]
 pub fn count_line_ends(block: &[u8]) -> usize {
     lines::count_ends(block)
@@ -230,9 +231,10 @@ type RowColumns<'py> = (Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>, Vec<
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes the documents of columns, with the ids `before` and `after` each: ids in a type of integers, "uint16", "int32"
-    /// or "uint32", and the number of ids of each row, i64, both little-endian; the indices of documents without ids of their
-    /// own, if `drops_empty` leaves them out; the highest id. Special tokens are not matched.
+    /// Encodes the documents of columns, each between the ids `before` and `after`. Returns the ids in an integer
+    /// type ("uint16", "int32" or "uint32") and the number of ids of each row (i64), both little-endian; the indices
+    /// of the documents without ids of their own, if `drops_empty` leaves them out; and the highest id. Special
+    /// tokens are not matched.
     #[pyo3(signature = (columns, dtype, threads, *, before, after, drops_empty))]
     #[allow(clippy::too_many_arguments)]
     fn encode_columns<'py>(
@@ -266,7 +268,8 @@ impl Tokenizer {
     }
 }
 
-/// Counts spellings in documents. Of two that overlap the earlier counts, then the longer.
+/// Counts spellings in documents. Of two overlapping ones the earlier counts; if both begin at the same position, the
+/// longer.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpellingCounter {
     matcher: Option<AddedTokenMatcher>,
@@ -282,7 +285,7 @@ impl SpellingCounter {
         Ok(Self { matcher, num_spellings: spellings.len() })
     }
 
-    /// Returns the occurrences of each spelling in all documents.
+    /// Returns the number of occurrences of each spelling in all documents.
     fn count(&self, py: Python<'_>, columns: Vec<Bound<'_, TextColumn>>) -> Vec<u64> {
         let texts = texts_of(&columns);
         let mut counts = vec![0; self.num_spellings];

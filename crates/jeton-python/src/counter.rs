@@ -25,7 +25,7 @@ const BUFFER: usize = 1 << 17;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Counter(Mutex<Option<count::Counter>>);
 
-/// (distinct pretokens, their occurrences, bytes of these).
+/// Totals of dropped pretokens: (distinct pretokens, their occurrences, bytes of these).
 type DroppedColumns = (u64, u64, u64);
 
 fn finished() -> PyErr {
@@ -47,7 +47,7 @@ fn write_run<R>(
     let mut buffered = writer.finish()?;
     buffered.flush()?;
     if durable {
-        buffered.get_ref().sync_all()?; // takes up to a second on a busy disk
+        buffered.get_ref().sync_all()?; // may take a second on a busy disk
     }
     Ok(filled)
 }
@@ -82,7 +82,8 @@ impl Counter {
 }
 
 impl Counter {
-    /// Takes the counter out while it works: it must not be used after an error, or by another thread at the same time.
+    /// Takes the counter out while it works: after an error, or by another thread at the same time, it must not be
+    /// used.
     fn take(&self) -> PyResult<count::Counter> {
         self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
     }
@@ -118,9 +119,9 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts the documents of columns, in order, without the first `skip`. An error about a document has its index as
-    /// `document`, and a position in bytes. After Ctrl-C the batch has `patience` seconds to finish, after which the counter
-    /// stays valid; otherwise, and after any error, it is invalid.
+    /// Counts the documents of columns, in order, without the first `skip`. An error about a document has the
+    /// document's index as `document`, and a position in bytes. After Ctrl-C the batch has `patience` seconds to
+    /// finish; if it does, the counter stays valid. Otherwise, and after any error, the counter is invalid.
     #[pyo3(signature = (columns, *, threads, skip = 0, patience = 0.0))]
     fn add(
         &self,

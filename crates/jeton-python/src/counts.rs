@@ -1,4 +1,4 @@
-//! `Counts`: distinct pretokens. `Counts.learn`: merges and the vocabulary that they make.
+//! `Counts`: distinct pretokens. `Counts.learn`: merges and the resulting vocabulary.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -73,7 +73,7 @@ impl Counts {
         self.0.len()
     }
 
-    /// Number of pretokens, with repetition.
+    /// Number of pretokens, counting repetitions.
     #[getter]
     fn total(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.total())
@@ -84,12 +84,12 @@ impl Counts {
         self.0.iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
-    /// Returns the sum; pretokens that only `other` has come last.
+    /// Returns the sum of both; pretokens that occur only in `other` come last.
     fn merged(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |sum, keep_going| sum.merge(&other.0, keep_going)).map(|(sum, ())| sum)
     }
 
-    /// Subtracts the counts of `other`.
+    /// Returns the counts minus those of `other`.
     fn less(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |left, keep_going| left.subtract(&other.0, keep_going)).map(|(left, ())| left)
     }
@@ -117,7 +117,7 @@ impl Counts {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
-    /// Returns the number of pretokens that appear first before each of some positions.
+    /// Returns, for each of some positions, the number of pretokens whose first position is before it.
     fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }
@@ -128,7 +128,7 @@ impl Counts {
         shares.into_iter().map(|share| (share.script, share.distinct, share.occurrences, share.bytes)).collect()
     }
 
-    /// Position after the last.
+    /// Position after the last one.
     #[getter]
     fn end(&self) -> u64 {
         self.0.end()
@@ -224,7 +224,8 @@ impl Counts {
 }
 
 impl Counts {
-    /// Copies and changes counts, within a memory limit and without the GIL; returns the copy and the change's result.
+    /// Copies the counts and changes the copy, within a memory limit and without the GIL; returns the copy and the
+    /// result of the change.
     fn changed<R: Send>(
         &self,
         py: Python<'_>,
@@ -257,7 +258,7 @@ pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {
     }
 }
 
-/// Reads rules from JSON; `None` for none.
+/// Reads rules from JSON; `None` stands for no rules.
 pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<NamedRule>> {
     json.map(NamedRule::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }

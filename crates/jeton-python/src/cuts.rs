@@ -1,4 +1,4 @@
-//! Parts of a text within a number of tokens, numbers of tokens up to a limit, and of many texts.
+//! Parts of a text within a number of tokens; numbers of tokens, up to a limit or of many texts.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};
@@ -55,8 +55,8 @@ impl Tokenizer {
         cut(self, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
     }
 
-    /// Returns the characters that are kept: those before the first number, and those from the second one on. `side`: the end
-    /// that is removed.
+    /// Returns which characters are kept: those before the first number, and those from the second number on. `side`:
+    /// the side on which text is removed.
     #[allow(clippy::too_many_arguments)]
     fn truncate(
         &self,
@@ -79,8 +79,8 @@ impl Tokenizer {
         cut(self, text, at, special, work, |kept, _| Ok(kept))
     }
 
-    /// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, the range of
-    /// characters, that of bytes, and the number of tokens.
+    /// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, its
+    /// range of characters, its range of bytes, and the number of tokens.
     #[allow(clippy::too_many_arguments)]
     fn split<'py>(
         &self,
@@ -97,7 +97,7 @@ impl Tokenizer {
         }
         let finish = |parts: Vec<Chunk>, inner: &str| {
             let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
-            let (mut chars, mut bytes) = (0, 0); // up to the end of the part before
+            let (mut chars, mut bytes) = (0, 0); // up to the end of the previous part
             let mut ends = [number(0)?, number(0)?]; // the same, as objects
             let part = |Chunk { start, end, count }| {
                 let (mut first, mut starts) = (chars, ends.clone());
@@ -136,17 +136,18 @@ impl Tokenizer {
 /// Returns `text[start..end]` of a str, in characters.
 fn substring<'py>(text: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResult<Bound<'py, PyAny>> {
     let (start, end) = (start as ffi::Py_ssize_t, end as ffi::Py_ssize_t);
-    // SAFETY: `text` is alive; for another object than a str, the result is null with an exception.
+    // SAFETY: `text` is alive; if it is not a str, the result is null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(text.py(), ffi::PyUnicode_Substring(text.as_ptr(), start, end)) }
 }
 
-/// Returns an object of `class`, a subclass of `tuple` without other fields, as `tuple.__new__` does, but without a call.
+/// Returns an object of `class`, a subclass of `tuple` without other fields, like `tuple.__new__` but without calling
+/// it.
 fn tuple_of<'py, const N: usize>(
     class: &Bound<'py, PyType>,
     fields: [Bound<'py, PyAny>; N],
 ) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: `class` is a subclass of tuple, so the new object has N items, all null, each of which is set once, before
-    // anyone else sees the object; `PyTuple_SetItem` takes the reference.
+    // SAFETY: `class` is a subclass of tuple, so the new object has N items, all null. Each is set once before any
+    // other code has access to the object; `PyTuple_SetItem` takes the reference.
     unsafe {
         let made = ffi::PyType_GenericAlloc(class.as_type_ptr(), N as ffi::Py_ssize_t);
         let made = Bound::from_owned_ptr_or_err(class.py(), made)?;
@@ -159,15 +160,15 @@ fn tuple_of<'py, const N: usize>(
     }
 }
 
-/// Hides a tuple from the garbage collector, which would visit all parts of a text again and again. Its items are strings,
-/// numbers and such tuples, so it is in no cycle.
+/// Hides a tuple from the garbage collector, which would visit all parts of a text repeatedly. Its items are strings,
+/// numbers and such tuples, so it cannot be part of a cycle.
 fn untracked(tuple: Bound<'_, PyTuple>) -> Bound<'_, PyTuple> {
-    // SAFETY: a tuple is an object of the garbage collector.
+    // SAFETY: a tuple is an object that the garbage collector tracks.
     unsafe { ffi::PyObject_GC_UnTrack(tuple.as_ptr().cast()) };
     tuple
 }
 
-/// Returns the ends of the units of a text, in characters: for tests.
+/// Returns the ends of the units of a text, in characters; for tests.
 #[pyfunction]
 pub fn unit_boundaries(text: &str, at: &str) -> PyResult<Vec<usize>> {
     let (mut chars, mut from) = (0, 0);

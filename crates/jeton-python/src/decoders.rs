@@ -1,4 +1,5 @@
-//! Decoders and templates alone, for tests that compare them with their peers. `Tokenizer` uses both inside the core.
+//! Decoders and templates alone, for tests that compare them with other libraries. `Tokenizer` uses both inside the
+//! core.
 
 use jeton_core::decode::Decoder;
 use jeton_core::postprocess::{self, Template};
@@ -9,7 +10,8 @@ use pyo3::types::PyBytes;
 use crate::error;
 use crate::vocabulary::Vocabulary;
 
-/// (ids, type ids, mask of the tokens of the template, origin of each other token: text 0 or 1 and index).
+/// (ids, type ids, mask of the template's tokens, origin of each other token: index of the text, 0 or 1, and index of
+/// the token).
 type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
 #[pymethods]
@@ -49,7 +51,7 @@ pub fn apply_template(
     Ok((out.tokens, out.type_ids, out.special_tokens_mask, sources.collect()))
 }
 
-/// Returns the offsets of a token without white space at its ends.
+/// Returns the offsets of a token without the white space at its ends.
 #[pyfunction]
 pub fn trim_offsets(
     content: &[u8],

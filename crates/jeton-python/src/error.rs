@@ -17,7 +17,7 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
-/// Looks the classes up, so that no later call does (see `once`).
+/// Looks up the classes, so that no later call has to (see `once`).
 pub fn find_classes(py: Python<'_>) {
     ConfigError::type_object(py);
     DecodeError::type_object(py);
@@ -29,7 +29,7 @@ pub fn find_classes(py: Python<'_>) {
     UnknownTokenError::type_object(py);
 }
 
-/// Creates an exception of `jeton.errors`, whose constructors are Python code.
+/// Creates an exception of `jeton.errors`, whose constructors run Python code.
 pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact)]) -> PyErr {
     let made = || -> PyResult<PyErr> {
         let error = callback::call(E::type_object(py).as_any(), &(message,).into_pyobject(py)?)?;
@@ -44,7 +44,7 @@ pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact
     made().unwrap_or_else(|failed| failed)
 }
 
-/// Marks an option in a message, as `jeton.errors.keyword` does: `name=`, or `name=value`.
+/// Marks an option in a message like `jeton.errors.keyword`: `name=`, or `name=value`.
 fn keyword(option: &str) -> String {
     format!("\u{1f}\u{1e}{option}\u{1f}\u{1e}")
 }
@@ -109,11 +109,11 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
     }
 }
 
-/// Returns the error for an integer beyond u32: like that of the core for another unknown id.
+/// Returns the error for an integer beyond u32, which equals that of the core for any unknown id.
 pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
     let (vocab, py) = (tok.vocab(), id.py());
     let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
-    let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string()); // Python limits the digits
+    let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string()); // Python limits the number of digits
     let message = format!(
         "id {shown} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})"
     );

@@ -1,9 +1,9 @@
-//! `Exclusive`: a value that calls change one after the other, also calls that release the GIL or run Python code.
+//! `Exclusive`: a value that calls change one at a time, including calls that release the GIL or run Python code.
 //!
-//! The mutex is held for short steps only, none of which releases the GIL or runs Python code. A long change marks the
-//! value and releases the mutex while it works. Holding it instead would block forever whatever cannot wait for the
-//! change to end: a signal handler or a finalizer that runs during the change in its thread, and a child process that
-//! was forked meanwhile, in which the changing thread does not exist.
+//! The mutex is held only for short steps, none of which releases the GIL or runs Python code. A long change marks
+//! the value and releases the mutex while it works. If it held the mutex, code that cannot wait for the end of the
+//! change would block forever: a signal handler or a finalizer that runs during the change in the same thread, and a
+//! child process that was forked in the meantime, in which the changing thread does not exist.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -14,10 +14,10 @@ use pyo3::sync::MutexExt;
 
 use crate::error::ConfigError;
 
-/// Interval at which a call looks whether the change of another thread has ended.
+/// Interval at which a call checks whether the change of another thread has ended.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// A value, and the long change that is in progress.
+/// A value, and its long change in progress, if any.
 pub struct Exclusive<T>(Mutex<State<T>>);
 
 struct State<T> {
@@ -37,12 +37,12 @@ impl<T> Exclusive<T> {
         Self(Mutex::new(State { value, changing: None }))
     }
 
-    /// Reads the value; during a long change, the value before it. `look` runs no Python code.
+    /// Reads the value. During a long change, reads the value before the change. `look` must not run Python code.
     pub fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R) -> R {
         look(&self.lock(py).value)
     }
 
-    /// Changes the value when no long change is in progress. `change` runs no Python code.
+    /// Changes the value when no long change is in progress. `change` must not run Python code.
     ///
     /// # Errors
     /// `ConfigError` if this thread is changing the value; exceptions of signal handlers while it waits.
@@ -72,7 +72,7 @@ impl<T> Exclusive<T> {
                 ));
             }
             if caller.process != std::process::id() {
-                state.changing = None; // by a thread of the parent process
+                state.changing = None; // left by a thread of the parent process
                 return Ok(state);
             }
             drop(state);
@@ -82,15 +82,15 @@ impl<T> Exclusive<T> {
     }
 
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State<T>> {
-        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner) // a panic was reported to its caller
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner) // a panic has been reported to its caller
     }
 }
 
-/// A long change in progress. Other calls that change the value wait.
+/// A long change in progress. Other calls that change the value wait for it.
 pub struct LongChange<'a, T>(&'a Exclusive<T>);
 
 impl<T> LongChange<'_, T> {
-    /// Accesses the value. `step` runs no Python code.
+    /// Accesses the value. `step` must not run Python code.
     pub fn step<R>(&self, py: Python<'_>, step: impl FnOnce(&mut T) -> R) -> R {
         step(&mut self.0.lock(py).value)
     }

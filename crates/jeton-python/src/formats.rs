@@ -24,7 +24,7 @@ const LSTRIP: u8 = 1;
 
 #[pymethods]
 impl Vocabulary {
-    /// A `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
+    /// Reads a `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
     #[staticmethod]
     #[pyo3(signature = (data, layout=None))]
     fn from_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
@@ -39,7 +39,7 @@ impl Vocabulary {
         py.detach(read).map_err(|failed| error::plain(py, failed))
     }
 
-    /// BERT's vocab.txt → (entries, true if one outside `[…]` has an upper-case letter).
+    /// Reads BERT's vocab.txt → (entries, true if an entry outside `[…]` has an upper-case letter).
     #[staticmethod]
     fn from_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
         let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
@@ -47,7 +47,7 @@ impl Vocabulary {
     }
 }
 
-/// Returns the ids of added tokens that merges read or make, in order: entries that became special.
+/// Returns the ids of added tokens that merges read or form, in order; these are entries that became special.
 fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<u32>> {
     let is_added = |&id: &u32| matches!(tok.0.vocab().kind(id), Kind::Added | Kind::Special);
     let ids = tok.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
@@ -59,9 +59,9 @@ fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and those in it that are not entries of
-    /// the model. `unk`: id of the unknown token, which the model needs. `num_listed`: special tokens from this id on are
-    /// omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
+    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens in it
+    /// that are not entries of the model. `unk`: id of the unknown token, which the model needs. `num_listed`:
+    /// special tokens from this id on are omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json<'py>(
         &self,
@@ -98,8 +98,8 @@ impl Tokenizer {
         Ok(PyBytes::new(py, json.as_bytes()))
     }
 
-    /// Returns `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores exactly; None if ids
-    /// have gaps.
+    /// Returns `model.vocab` of a Unigram model as JSON text, and true if HF's parser reads its scores exactly; None
+    /// if ids have gaps.
     #[pyo3(signature = (unk=None))]
     fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
         let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
@@ -125,8 +125,8 @@ impl Tokenizer {
 
     /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `from_sentencepiece`.
     ///
-    /// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
-    /// are pieces.
+    /// `layout`: the layout that numbered the pieces, which is undone. `end`: the id after the last piece; if None,
+    /// all entries are pieces.
     #[pyo3(signature = (facts, layout=None, end=None))]
     fn sentencepiece_file<'py>(
         &self,
@@ -148,7 +148,7 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &file))
     }
 
-    /// Writes the list of ranked tokens, whose ids begin with `first`.
+    /// Returns the list of ranked tokens as JSON; their ids begin with `first`.
     fn tekken_vocab(&self, py: Python<'_>, first: u32) -> PyResult<String> {
         py.detach(|| tekken::write(self.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
     }
@@ -157,7 +157,7 @@ impl Tokenizer {
         py.detach(|| vocab_lines::write(self.0.vocab())).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Writes the lines of vocab.bpe.
+    /// Returns the lines of vocab.bpe.
     #[pyo3(signature = (*, byte_alphabet, end_of_word))]
     fn merges_txt(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
@@ -166,14 +166,15 @@ impl Tokenizer {
         run_with_signals(py, write, |failed| error::plain(py, failed))
     }
 
-    /// Returns the reason why merges of a byte-level tokenizer are not equivalent to ranks; None if they are.
+    /// Returns the reason why the merges of a byte-level tokenizer are not equivalent to ranks; None if they are
+    /// equivalent.
     fn rank_file_differs(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let (vocab, bpe) = (self.0.vocab(), bpe(self)?);
         run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
     }
 }
 
-/// Returns the fields of a `.model` that are no pieces, as (number, content).
+/// Returns the fields of a `.model` that are not pieces, as (number, content).
 #[pyfunction]
 pub fn sentencepiece_specs<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, Bound<'py, PyBytes>)>> {
     let found = py.detach(|| sentencepiece::specs(data)).map_err(|failed| error::plain(py, failed))?;
@@ -202,7 +203,7 @@ pub enum FieldValue<'py> {
     Bytes(Bound<'py, PyBytes>),
 }
 
-/// Returns the fields of a protobuf message as (number, value), without numbers of 64 bits, which no message here has.
+/// Returns the fields of a protobuf message as (number, value). 64-bit numbers are skipped; no message here has them.
 #[pyfunction]
 pub fn read_message<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, FieldValue<'py>)>> {
     let mut found = Vec::new();
@@ -219,7 +220,7 @@ pub fn read_message<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, Fie
     Ok(found)
 }
 
-/// Writes a protobuf message of fields as (number, value).
+/// Returns a protobuf message with fields given as (number, value).
 #[pyfunction]
 pub fn write_message<'py>(py: Python<'py>, fields: Vec<(u32, FieldValue<'py>)>) -> PyResult<Bound<'py, PyBytes>> {
     let mut out = Vec::new();
@@ -271,7 +272,7 @@ impl TekkenFile {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
+    /// Reads `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
     #[staticmethod]
     fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Self)> {
         let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;

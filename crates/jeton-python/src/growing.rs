@@ -1,7 +1,7 @@
 //! `jeton.GrowingText`: ids of a text that grows at its end.
 //!
-//! The class is public as it is, with its docstrings, as `TextStream` is. Every call is atomic. A long append works on a
-//! copy of the text after the last joint, so other calls read the text before it.
+//! This class is public, with these docstrings, like `TextStream`. Every call is atomic. A long append works on a
+//! copy of the text after the last joint, so other calls read the text as it was before.
 
 use jeton_core::tokenizer::{Change, Growing, Permission};
 use jeton_core::util::cancel::KeepGoing;
@@ -18,8 +18,8 @@ use crate::tokenizer::{Tokenizer, SHORT};
 /// Ids of a text that grows at its end. `Tokenizer.growing` makes one.
 ///
 /// After each `append`, the ids are those of the whole text. An append takes time for the appended text and for the text
-/// after the last position where the ids before and after it are independent; that is usually a word. The worst case is
-/// a text without such a position, as a long run of one letter: all of it is encoded with each append.
+/// after the last joint, usually one word. A joint is a position where the ids before and after it are independent. The
+/// worst case is a text without joints, such as a long run of one letter: each append encodes all of it again.
 ///
 /// Threads may share it: each call is atomic. A signal handler that runs during a long append, and a process that is
 /// forked meanwhile, read the text as it was before. An append by the handler raises `ConfigError`.
@@ -62,8 +62,8 @@ impl GrowingText {
     ///     ``(start, ids)``: the first `start` ids of the text stay as they were, and `ids` follow them.
     ///
     /// Raises:
-    ///     InvalidTextError, SpecialTokenError: as `Tokenizer.encode`, with the byte offset in the whole text; the text
-    ///         is then as before.
+    ///     InvalidTextError, SpecialTokenError: as `Tokenizer.encode`, with the byte offset in the whole text, which is
+    ///         then unchanged.
     fn append(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<(usize, Vec<u32>)> {
         if !text.is_instance_of::<PyString>() {
             return Err(PyTypeError::new_err(format!("append takes a str, not {}", text.get_type().name()?)));

@@ -1,7 +1,7 @@
 //! Rows that join ranges of columns of integers, such as texts and the template around them.
 //!
-//! Input: columns as bytes, and as little-endian i64 the start and the size of each range, row by row. Output: a column, in
-//! pooled memory. Cost: one copy of the result.
+//! Input: columns as bytes, and the start and size of each range as little-endian i64, row by row. Output: a column
+//! in pooled memory. Cost: one copy of the result.
 
 use std::ptr;
 
@@ -13,7 +13,7 @@ use pyo3::types::PyMemoryView;
 
 use crate::column;
 
-/// Joins ranges of ids, little-endian u32: the first range of a row is one of the first column, and so on.
+/// Joins ranges of ids, little-endian u32. In each row, the first range is one of the first column, and so on.
 #[pyfunction]
 pub fn join_ids<'py>(
     py: Python<'py>,
@@ -25,7 +25,7 @@ pub fn join_ids<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::IDS, u32::from_le)?)
 }
 
-/// Likewise, of little-endian i64, of which each element of a range has `width`.
+/// Likewise, for little-endian i64; each element of a range has `width` integers.
 #[pyfunction]
 pub fn join_integers<'py>(
     py: Python<'py>,
@@ -85,9 +85,10 @@ impl Ranges {
         for (&(start, size), column) in rows() {
             let at = joined.len();
             let room = &mut joined.spare_capacity_mut()[..size];
-            // SAFETY: the column is contiguous and has the range, which was compared with its length, and `room` has `size`
-            // integers, of which all bytes are then initialized. Memory of Python is read through a pointer only, as by
-            // `PyBuffer::copy_to_slice`, because another thread may change it. Any bytes are an integer.
+            // SAFETY: the column is contiguous and contains the range, which was compared with its length, and `room`
+            // has `size` integers, all bytes of which are then initialized. Memory of Python is only read through a
+            // pointer, as in `PyBuffer::copy_to_slice`, because another thread may change it. Any bytes are a valid
+            // integer.
             unsafe {
                 let from = column.buf_ptr().cast::<u8>().add(start * size_of::<T>());
                 ptr::copy_nonoverlapping(from, room.as_mut_ptr().cast::<u8>(), size * size_of::<T>());
@@ -99,7 +100,7 @@ impl Ranges {
     }
 }
 
-/// An integer of a column: any bytes are one.
+/// An integer of a column, for which any bytes are valid.
 trait Integer: Copy + Send {}
 
 impl Integer for u32 {}

@@ -1,10 +1,10 @@
-//! The binding: `jeton-core` as the Python module `jeton._core`.
+//! Binding of `jeton-core` as the Python module `jeton._core`.
 //!
-//! Each function converts arguments, releases the GIL, calls the core, and converts the result. Python decides about options and
-//! their combinations; the core has all loops over text.
+//! Each function converts arguments, releases the GIL, calls the core, and converts the result. Python code handles
+//! options and their combinations; the core has all loops over text.
 //!
-//! What works on a tokenizer, counts or a vocabulary is a method of its class, and what makes one of data is a static method
-//! or the constructor; the functions that are left belong to no object. A file has a class or a topic: `batches`, `cuts`,
+//! An operation on a tokenizer, counts or a vocabulary is a method of that class; a construction from data is a
+//! static method or the constructor; all others are functions. Each file has a class or a topic: `batches`, `cuts`,
 //! `surgery` and others add methods to `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to all
 //! vocabularies, by PyO3's feature `multiple-pymethods`.
 //!
@@ -58,7 +58,7 @@ mod tokenizer;
 mod vocabulary;
 mod words;
 
-// Until the tests of threads have passed on a free-threaded interpreter, importing the module enables the lock there.
+// Until the thread tests have passed on a free-threaded interpreter, importing the module enables the GIL there.
 #[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;

@@ -1,9 +1,9 @@
 //! Memory-mapped temporary files, to which the core's vectors spill beyond a memory limit.
 //!
-//! A file has no name, or is deleted when it is closed, so nothing is left behind however the process ends. Its blocks are
-//! allocated on the disk before they are mapped, so a full disk is an error instead of a signal (SIGBUS) at a later write.
-//! This requires a file system that overwrites blocks in place. Copy-on-write file systems allocate at each write: on Btrfs
-//! this is disabled for the file; ZFS and bcachefs have no such option, and are refused.
+//! A file has no name, or is deleted when it is closed, so no file remains however the process ends. Its blocks are
+//! allocated on the disk before they are mapped, so a full disk is an error instead of a signal (SIGBUS) at a later
+//! write. This requires a file system that overwrites blocks in place. Copy-on-write file systems allocate at each
+//! write: on Btrfs this is disabled for the file; ZFS and bcachefs have no such option and are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -28,7 +28,7 @@ impl Limit {
     }
 }
 
-/// Returns the limit, or none.
+/// Returns the limit, or an unlimited one for None.
 pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
     limit.map(|limit| limit.0.clone()).unwrap_or_default()
 }
@@ -38,7 +38,7 @@ pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Creates the error for an I/O error, with advice.
+    /// Creates an error from an I/O error, with advice.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
@@ -83,14 +83,14 @@ impl Storage for Folder {
 /// Returns the size of a page.
 #[cfg(target_os = "linux")]
 fn page_bytes() -> Option<usize> {
-    // SAFETY: it takes and returns a number.
+    // SAFETY: the function takes and returns a number.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok().filter(|&bytes| bytes > 0)
 }
 
 /// Returns unused memory of the allocator to the system.
 pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it does not affect allocated memory.
+    // SAFETY: the function does not affect allocated memory.
     unsafe {
         libc::malloc_trim(0)
     };
@@ -146,7 +146,7 @@ fn overwrite(_: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Bytes in one allocation step. On some file systems a signal undoes a step, so steps are short.
+/// Number of bytes in one allocation step. On some file systems a signal undoes a step, so steps are short.
 const STEP: usize = 64 << 20;
 
 /// Extends a file, with blocks allocated on the disk.
@@ -161,7 +161,7 @@ fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
-        // SAFETY: the file is open as long as it is borrowed; other arguments are numbers.
+        // SAFETY: the file is open as long as it is borrowed; the other arguments are numbers.
         let once =
             || unsafe { libc::posix_fallocate64(file.as_raw_fd(), from as libc::off64_t, bytes as libc::off64_t) };
         let mut refused = once();
@@ -200,14 +200,14 @@ impl Mapped {
     }
 }
 
-// SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and stays until the value is
-// dropped; the system fills unwritten bytes with zeros. The file has no name and its descriptor does not leave this
-// module, so only `grown` maps it again. Files only grow, and their blocks are allocated, so no page lacks a block
-// behind it. `release` is advice on a shared mapping of a file, after which the system reads the same content from the
-// file.
+// SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and exists until the value is
+// dropped; the system fills unwritten bytes with zeros. The file has no name, and its descriptor does not leave this
+// module, so only `grown` maps it again. Files only grow, and their blocks are allocated, so every page has a block
+// on the disk. `release` is advice on a shared mapping of a file, after which the system reads the same content from
+// the file.
 unsafe impl Mapping for Mapped {
     fn start(&self) -> NonNull<u8> {
-        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling()) // the system maps nothing at 0
+        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling()) // the system never maps address 0
     }
 
     fn bytes(&self) -> usize {
@@ -226,7 +226,7 @@ unsafe impl Mapping for Mapped {
         let keep = keep.next_multiple_of(PAGE).min(self.bytes);
         #[cfg(target_os = "linux")]
         // SAFETY: the range is within the mapping, a shared one of a file, whose content this advice does not change.
-        // Refusal, if pages are larger than `PAGE`, is harmless.
+        // A refusal, if pages are larger than `PAGE`, is harmless.
         unsafe {
             libc::madvise(self.map.as_mut_ptr().add(keep).cast(), self.bytes - keep, libc::MADV_DONTNEED)
         };
@@ -237,7 +237,7 @@ unsafe impl Mapping for Mapped {
     #[cfg(target_os = "linux")]
     fn resident(&self) -> Option<usize> {
         use std::os::unix::fs::FileExt;
-        const ENTRY: usize = 8; // bytes of a page in `pagemap` (proc_pid_pagemap(5)); the highest bit: it is mapped
+        const ENTRY: usize = 8; // bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped
         let page = page_bytes()?;
         let map = File::open("/proc/self/pagemap").ok()?;
         let (first, mut left) = (self.map.as_mut_ptr().addr() / page, self.bytes.div_ceil(page));

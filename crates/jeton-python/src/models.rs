@@ -1,4 +1,4 @@
-//! `BareModel`: a model alone, without the stages around it. For parity tests of models.
+//! `BareModel`: a model without the stages around it, for parity tests of models.
 
 use jeton_core::model::{Model, Out, Sampler, Scratch, Specials};
 use jeton_core::vocab::Vocab;
@@ -16,7 +16,7 @@ pub struct BareModel {
 
 #[pymethods]
 impl BareModel {
-    /// `scores`: by id; empty if there are none.
+    /// Creates a model. `scores`: by id; empty if there are none.
     #[new]
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str, scores: Vec<f64>) -> PyResult<Self> {
         let build = || {
@@ -38,7 +38,7 @@ impl BareModel {
         py.detach(encode).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns the ids only, which most models compute by another code path.
+    /// Returns only the ids, which most models compute by another code path.
     fn encode_ids(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<u32>> {
         let encode = || {
             let mut ids = Vec::new();

@@ -1,8 +1,8 @@
-//! Short NumPy arrays of ids and of their spans, made by NumPy's C interface.
+//! Short NumPy arrays of ids and of their spans, created by NumPy's C interface.
 //!
-//! A view of a [`Column`](crate::column::Column) is three objects, which cost more than encoding a short text; an array
-//! that has its own memory is one. The interface is a table of pointers, whose order NumPy keeps from version 1.7 on. Python
-//! passes it (`use_numpy`), because importing it here would run Python code.
+//! A view of a [`Column`](crate::column::Column) consists of three objects, which cost more than encoding a short
+//! text; an array with its own memory is one object. The interface is a table of pointers, whose order NumPy has kept
+//! since version 1.7. Python code passes the table (`use_numpy`), because importing it here would run Python code.
 //!
 //! Source: numpy/numpy, numpy/_core/code_generators/numpy_api.py (`multiarray_types_api`, `multiarray_funcs_api`), and
 //! numpy/_core/include/numpy/ndarraytypes.h (`PyArrayObject_fields`).
@@ -15,7 +15,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Most ids of an array with its own memory: copying more costs more than a view.
+/// Maximum number of ids of an array with its own memory; for more, copying costs more than a view.
 const MOST: usize = 1 << 10;
 
 /// Indices into the table: `PyArray_Type`, `PyArray_New`.
@@ -25,7 +25,7 @@ const NEW: usize = 93;
 /// `NPY_UINT`: 32 bits on every platform of NumPy.
 const UINT: c_int = 6;
 
-/// `NPY_LONG` and `NPY_LONGLONG`, of which NumPy uses for int64 the first one with 64 bits.
+/// `NPY_LONG` and `NPY_LONGLONG`; for int64, NumPy uses the first of them that has 64 bits.
 const LONG: c_int = 7;
 const LONGLONG: c_int = 9;
 
@@ -55,7 +55,7 @@ static TABLE: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
 /// Passes `numpy._core._multiarray_umath._ARRAY_API`.
 #[pyfunction]
 pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
-    // SAFETY: the object is a capsule. The result is null with an exception set if its name is another one than none.
+    // SAFETY: the object is a capsule. The result is null with an exception set if the capsule has a name.
     let table = unsafe { ffi::PyCapsule_GetPointer(api.as_ptr(), ptr::null()) };
     if table.is_null() {
         return Err(PyErr::fetch(api.py()));
@@ -64,7 +64,7 @@ pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns an array of a few ids; None for more, and before `use_numpy`.
+/// Returns an array of a few ids; None if there are too many, and before `use_numpy`.
 pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, PyAny>>> {
     if ids.len() > MOST {
         return Ok(None);
@@ -72,7 +72,8 @@ pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, Py
     copied(py, ids, UINT, &[ids.len() as ffi::Py_ssize_t])
 }
 
-/// Returns an array of the integers of a few ids, for `spans` with two columns; None for more, and before `use_numpy`.
+/// Returns an array of the integers of a few ids, with two columns for `spans`; None if there are too many, and
+/// before `use_numpy`.
 pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if values.len() > 2 * MOST {
         return Ok(None);
@@ -85,7 +86,7 @@ pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult
     }
 }
 
-/// Returns an array of `values` with the type of this number, which has their size; None before `use_numpy`.
+/// Returns an array of `values`. The type with this number must have their size. None before `use_numpy`.
 fn copied<'py, T: Copy>(
     py: Python<'py>,
     values: &[T],
@@ -96,11 +97,12 @@ fn copied<'py, T: Copy>(
     if table.is_null() {
         return Ok(None);
     }
-    // Never writes more than the array has.
+    // Never writes more values than the array has.
     let len = values.len().min(shape.iter().product::<ffi::Py_ssize_t>() as usize);
-    // SAFETY: `table` is NumPy's, which is never freed and has these entries at these indices. `shape` has the given number of
-    // dimensions; without data, NumPy allocates it, contiguous and aligned. The result is a new reference to an array, which
-    // begins with `ArrayFields`, or null with an exception set. No other code has the array while its data is written.
+    // SAFETY: `table` is NumPy's, which is never freed and has these entries at these indices. `shape` has the given
+    // number of dimensions; without data, NumPy allocates it, contiguous and aligned. The result is null with an
+    // exception set, or a new reference to an array, which begins with `ArrayFields`. No other code has the array
+    // while its data is written.
     unsafe {
         let new: New = std::mem::transmute(*table.add(NEW));
         let (none, dims) = (ptr::null_mut(), shape.len() as c_int);

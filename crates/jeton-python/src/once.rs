@@ -1,9 +1,9 @@
-//! Python objects that are made once, on first use.
+//! Python objects that are created once, on first use.
 //!
-//! `pyo3::sync::PyOnceLock`, and `pyo3::intern!` and `import_exception!` with it, release the GIL while the cell is marked
-//! as being initialized. A process that another thread forks at that moment would wait forever for the cell. With
-//! `made_once` the object is made before, and the GIL is held while the cell is marked. The classes of exceptions are
-//! looked up when the module is imported (`error::find_classes`).
+//! `pyo3::sync::PyOnceLock`, and therefore `pyo3::intern!` and `import_exception!`, release the GIL while the cell is
+//! marked as being initialized. A process that another thread forks at that moment would wait forever for the cell.
+//! With `made_once` the object is created first, and the GIL is held while the cell is marked. The classes of
+//! exceptions are looked up when the module is imported (`error::find_classes`).
 
 /// Returns a string as an interned Python string.
 macro_rules! interned {

@@ -1,4 +1,4 @@
-//! Placement of documents in rows of one length, and the copying of ranges.
+//! Placement of documents in rows of one length, and copies of ranges.
 
 use jeton_core::util::alloc;
 use jeton_core::util::best_fit as packing;
@@ -23,13 +23,14 @@ pub fn best_fit<'py>(py: Python<'py>, lengths: PyBuffer<u8>, capacity: u32) -> P
     column::view(py, rows)
 }
 
-/// Start of a buffer, for a thread without the interpreter's lock.
+/// Start of a buffer, for a thread without the GIL.
 struct Start(*const u8);
 
-// SAFETY: the pointer is read only while the buffer is held, see `gather`.
+// SAFETY: the pointer is only read while the buffer is held; see `gather`.
 unsafe impl Send for Start {}
 
-/// Copies ranges of `values`, items of `size` bytes, back to back. Starts and lengths are little-endian i64 as bytes.
+/// Copies ranges of `values`, items of `size` bytes, and concatenates them. Starts and lengths are little-endian i64
+/// as bytes.
 #[pyfunction]
 pub fn gather<'py>(
     py: Python<'py>,
@@ -55,13 +56,14 @@ pub fn gather<'py>(
     let mut made: Vec<u8> = alloc::with_capacity(total).map_err(|failed| error::plain(py, failed))?;
     let from = Start(values.buf_ptr().cast());
     let made = py.detach(move || {
-        let from = from; // as a whole: a closure would capture its pointer, which is not `Send`
+        let from = from; // moved as a whole: a closure would capture its pointer, which is not `Send`
         for (start, length) in ranges {
             let room = made.spare_capacity_mut();
             debug_assert!(length <= room.len(), "the capacity is the sum of the lengths");
             // SAFETY: the range is in `values`, which the caller holds until the end of this function, so that its
-            // memory is neither moved nor freed, and in the room; both are disjoint. If another thread writes to
-            // `values`, the bytes are any, as in NumPy: they are integers, and no reference to them is created.
+            // memory is neither moved nor freed. The range also fits the room, which is disjoint from it. If another
+            // thread writes to `values`, the bytes are arbitrary, as in NumPy: they are integers, and no reference to
+            // them is created.
             unsafe { std::ptr::copy_nonoverlapping(from.0.add(start), room.as_mut_ptr().cast(), length) };
             // SAFETY: `length` more bytes are initialized.
             unsafe { made.set_len(made.len() + length) };

@@ -13,7 +13,7 @@ use crate::error;
 /// A text, and the input byte range of each of its bytes.
 type Traced = (String, Vec<(u32, u32)>);
 
-/// Normalizes texts with a JSON list of components, which is read once.
+/// Normalizes texts with a JSON list of components, which is parsed once.
 #[pyfunction]
 pub fn normalize_texts(
     py: Python<'_>,
@@ -36,7 +36,7 @@ pub fn normalize_texts(
     py.detach(run).map_err(|failed| error::plain(py, failed))
 }
 
-/// Splits a text with a list of pre-tokenizers; returns the chunks, with their byte ranges of the text.
+/// Splits a text with a list of pre-tokenizers; returns the chunks, with their byte ranges in the text.
 #[pyfunction]
 pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResult<Vec<(String, (u32, u32))>> {
     let pieces = || -> Result<Vec<_>> {

@@ -15,7 +15,7 @@ pub fn spell_bytes(data: &[u8]) -> String {
     spelling
 }
 
-/// Converts a spelling in GPT-2's byte alphabet to bytes; None if a character spells no byte.
+/// Converts a spelling in GPT-2's byte alphabet to bytes; None if a character is not in the alphabet.
 #[pyfunction]
 pub fn read_bytes<'py>(py: Python<'py>, spelling: &str) -> Option<Bound<'py, PyBytes>> {
     let mut data = Vec::new();

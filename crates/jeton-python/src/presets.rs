@@ -13,7 +13,8 @@ use crate::error;
 use crate::run::Run;
 use crate::vocabulary::{reserved_entries, ReservedEntry, Vocabulary};
 
-/// Compiles SentencePiece's character map from the rules of a name, if given, and others, which override them.
+/// Compiles a character map for SentencePiece from the named rules, if a name is given, and from `rules`, which
+/// override them.
 #[pyfunction]
 #[pyo3(signature = (name, rules))]
 pub fn character_map<'py>(
@@ -57,8 +58,8 @@ fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[LearnedMerge]) 
 
 #[pymethods]
 impl Counts {
-    /// Learns like Hugging Face's trainers. `keeps_merges`: whether the vocabulary has merges (BPE) or entries only
-    /// (WordPiece).
+    /// Learns like Hugging Face's trainers. `keeps_merges`: true if the vocabulary has merges (BPE), false if it has
+    /// only entries (WordPiece).
     fn learn_hf(&self, py: Python<'_>, options_json: &str, keeps_merges: bool, run: &Run) -> PyResult<LearnedPreset> {
         let asked = hf::HfOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
         let found = run.learn(py, |watch| hf::learn(&self.0, &asked, &run.options(), watch))?;
@@ -108,9 +109,9 @@ impl Counts {
         py.detach(learn).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content); pieces get the
-    /// ids that these leave free, by descending score. Returns the vocabulary, and the number of characters. The progress of
-    /// `run` is called with the number of remaining pieces.
+    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). Pieces
+    /// get the ids that these leave free, by descending score. Returns the vocabulary and the number of characters.
+    /// The progress callback of `run` gets the number of remaining pieces.
     fn learn_unigram(
         &self,
         py: Python<'_>,

@@ -9,17 +9,18 @@ use jeton_core::documents::Span;
 use jeton_core::parallel;
 use jeton_core::util::utf8;
 
-/// Maximum bytes of files that are read at once.
+/// Maximum total bytes of files that are read at once.
 const MOST: usize = 64 << 20;
 
-/// Reads files of known sizes, at most [`MOST`] bytes, into one buffer, each a document. `None` if a file cannot be read,
-/// is not UTF-8, or has another size by now: the caller then reads the files one by one, and reports errors.
+/// Reads files of known sizes, at most [`MOST`] bytes in total, into one buffer, each as a document. `None` if a file
+/// cannot be read, is not UTF-8, or has another size by now. The caller then reads the files one by one and reports
+/// errors.
 pub fn whole_files(paths: &[PathBuf], sizes: &[usize], threads: usize) -> Option<(String, Vec<Span>)> {
     let total = sizes.iter().try_fold(0usize, |total, &size| total.checked_add(size))?;
     if paths.len() != sizes.len() || total > MOST {
         return None;
     }
-    let mut whole = vec![0; total]; // pages that the threads map when they write to them
+    let mut whole = vec![0; total]; // the threads map its pages when they write to them
     let (mut spans, mut rooms, mut rest) = (Vec::with_capacity(sizes.len()), Vec::new(), whole.as_mut_slice());
     for (path, &size) in paths.iter().zip(sizes) {
         let (room, after) = rest.split_at_mut(size);
@@ -40,7 +41,7 @@ pub fn whole_files(paths: &[PathBuf], sizes: &[usize], threads: usize) -> Option
     if !done.into_iter().all(|done| done.unwrap_or(false)) {
         return None;
     }
-    // SAFETY: each of its ranges, which follow each other, is valid.
+    // SAFETY: `whole` consists of adjacent ranges, each of which is valid.
     Some((unsafe { String::from_utf8_unchecked(whole) }, spans))
 }
 

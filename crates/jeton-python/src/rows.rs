@@ -1,10 +1,10 @@
-//! Rows of integers as Python lists, padded to one length: the form of results of Hugging Face's libraries.
+//! Rows of integers as Python lists, padded to one length, like the results of Hugging Face's libraries.
 //!
-//! Input: a column of integers with the offset of each row, as of a batch. A row that is shorter than `width` is filled
-//! on one side; longer ones are kept whole.
+//! Input: a column of integers with the offset of each row, such as a batch has. A row that is shorter than `width`
+//! is padded on one side; longer rows are kept whole.
 //!
-//! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair beyond those
-//! that `id_list` shares; constant rows share their integers.
+//! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair that
+//! `id_list` does not share. Constant rows share their integers.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::id_list;
 
 type List<'py> = Bound<'py, PyList>;
 
-/// Length of rows, and the side on which shorter ones are filled.
+/// Length of rows, and the side on which shorter ones are padded.
 #[derive(Clone, Copy)]
 struct Width {
     width: usize,
@@ -26,7 +26,7 @@ struct Width {
 }
 
 impl Width {
-    /// Numbers of fill values before and after a row.
+    /// Returns the numbers of fill values before and after a row.
     fn around(self, len: usize) -> (usize, usize) {
         let filled = self.width.saturating_sub(len);
         if self.left {
@@ -46,16 +46,17 @@ fn ranges(offsets: &[usize], len: usize) -> PyResult<Vec<Range<usize>>> {
     }
 }
 
-/// Lists of the rows of ids, little-endian u32: row i has those from `offsets[i]` to `offsets[i + 1]`, little-endian i64.
+/// Returns lists of the rows of ids, little-endian u32: row i has the ids from `offsets[i]` to `offsets[i + 1]`,
+/// little-endian i64.
 #[pyfunction]
 pub fn id_lists<'py>(py: Python<'py>, ids: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<List<'py>> {
     let (ids, offsets) = (column::ids(py, &ids)?, column::wide(py, &offsets)?);
-    let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect(); // a negative one is too large
+    let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect(); // a negative offset becomes too large
     let rows = ranges(&offsets, ids.len())?.into_iter().map(|range| id_list::list(py, &ids[range]));
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// Lists of the rows of a column.
+/// Returns lists of the rows of a column.
 ///
 /// `values`: little-endian integers, of 64 bits if `wide`, else ids of 32 bits. `fill`: the value around short rows.
 #[pyfunction]
@@ -95,7 +96,7 @@ fn lists<'py>(
     Ok(list)
 }
 
-/// Fills a row, of `len` elements, up to the width.
+/// Pads a row of `len` elements to the width.
 fn filled<'py>(
     row: &Bound<'py, PySequence>,
     len: usize,
@@ -109,7 +110,7 @@ fn filled<'py>(
     }
 }
 
-/// Lists with one value for the elements of each row, and another around short rows.
+/// Returns lists with one value for the elements of each row, and another value as padding of short rows.
 #[pyfunction]
 #[pyo3(signature = (value, lengths, *, width=0, left=false, fill=0))]
 pub fn constant_lists(
@@ -129,7 +130,7 @@ pub fn constant_lists(
     Ok(list)
 }
 
-/// Lists of tuples: the rows of a column of pairs, with (0, 0) around short rows.
+/// Returns lists of tuples: the rows of a column of pairs, with (0, 0) as padding of short rows.
 #[pyfunction]
 #[pyo3(signature = (values, offsets, *, width=0, left=false))]
 pub fn row_pair_lists(
@@ -151,7 +152,7 @@ pub fn row_pair_lists(
     Ok(list)
 }
 
-/// List of a row of a column; None for negative values, and around a short row.
+/// Returns a list of a row of a column, with None for negative values and as padding of a short row.
 #[pyfunction]
 #[pyo3(signature = (values, *, width=0, left=false))]
 pub fn optional_list(py: Python<'_>, values: PyBuffer<u8>, width: usize, left: bool) -> PyResult<Bound<'_, PyList>> {

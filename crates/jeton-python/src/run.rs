@@ -37,8 +37,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `done`: merges passed to `save` in an earlier run; `pieces`: the same of Unigram. `save` is called with the merges or
-    /// pieces so far every `save_every` seconds, and when learning is interrupted.
+    /// `done`: merges passed to `save` in an earlier run; `pieces`: the same for Unigram. `save` is called with the
+    /// merges or pieces so far, every `save_every` seconds and when learning is interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, pieces = None, save = None,
         save_every = 20.0))]
@@ -140,7 +140,7 @@ impl Run {
     }
 }
 
-/// Returns the error of saving instead of a result, except if that is Ctrl-C.
+/// Returns the error of saving instead of a result, unless that error is Ctrl-C.
 fn unless_saving_failed<R>(py: Python<'_>, done: PyResult<R>, failed: Option<PyErr>) -> PyResult<R> {
     match failed {
         Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),

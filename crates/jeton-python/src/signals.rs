@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 
 use crate::callback;
 
-/// Interval at which long work calls the interpreter: a tenth of the second in which Ctrl-C must work.
+/// Interval at which long work calls the interpreter: a tenth of the second within which Ctrl-C must take effect.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Cancellation check that runs signal handlers and a progress callback, and keeps the exception they raise.
+/// Cancellation check that runs signal handlers and a progress callback, and stores the exception they raise.
 pub struct SignalCheck {
     last: Instant,
     raised: Option<PyErr>,
@@ -27,7 +27,7 @@ impl SignalCheck {
         Self { last: Instant::now(), raised: None, grace_period: Duration::ZERO, deadline: None, progress }
     }
 
-    /// Grants the work a grace period after Ctrl-C, to reach a point from which it can be resumed.
+    /// Gives the work a grace period after Ctrl-C, to reach a point from which it can be resumed.
     pub fn with_grace_period(self, grace_period: Duration) -> Self {
         Self { grace_period, ..self }
     }
@@ -53,8 +53,8 @@ impl SignalCheck {
         self.raised.is_none() || !self.grace_period.is_zero()
     }
 
-    /// Converts the result for the caller. An exception from Python wins, also if the work was done before it noticed:
-    /// otherwise the exception, Ctrl-C among them, would be lost.
+    /// Converts the result for the caller. An exception from Python takes precedence, even if the work finished
+    /// before it noticed the exception; otherwise the exception, for example Ctrl-C, would be lost.
     pub fn finish<R, E>(self, done: Result<R, E>, convert: impl FnOnce(E) -> PyErr) -> PyResult<R> {
         match self.raised {
             Some(raised) => Err(raised),
@@ -78,7 +78,7 @@ pub fn run_with_signals<R: Send>(
     }
 }
 
-/// Runs work on several threads without the GIL, of which the calling one handles signals at intervals.
+/// Runs work on several threads without the GIL; the calling thread handles signals at intervals.
 pub fn run_on_threads<R: Send, E: Send>(
     py: Python<'_>,
     work: impl FnOnce(KeepGoingMut<'_>) -> Result<R, E> + Send,

@@ -1,8 +1,8 @@
 //! `jeton.TextStream`: ids that arrive one by one → text.
 //!
-//! The class is public as it is, with its docstrings: a method in Python would take as long for an id as decoding it.
-//! Every call is atomic, so threads can share a stream. A long push takes the state out, because a copy of it takes time
-//! for the whole text.
+//! This class is public, with these docstrings, because a method in Python would take as long for an id as decoding
+//! it. Every call is atomic, so threads can share a stream. A long push takes the state out instead of copying it,
+//! because copying takes time linear in the whole text.
 
 use jeton_core::decode::{InvalidUtf8, Stream};
 use jeton_core::error::Error;
@@ -18,13 +18,13 @@ use crate::tokenizer::Tokenizer;
 /// Decoder of ids that arrive one by one. `Tokenizer.stream` makes one.
 ///
 /// The texts that `push` and `finish` return, joined, equal `decode` of all ids. Text is returned once, as soon as no
-/// later id can change it. An id takes constant time (amortized, apart from the length of its text). Memory is the
-/// length of `text`, and of text that is held back.
+/// later id can change it. An id takes amortized constant time plus the length of its text. Memory is the length of
+/// `text` and of the text that is held back.
 ///
-/// An incomplete character is held back, and the beginning of a stop string. Some decoder components hold back more:
+/// An incomplete character and the beginning of a stop string are held back. Some decoder components hold back more:
 ///
-/// - ``ByteFallback``: a run of byte pieces (``<0xE4>``), to its end. Hugging Face replaces every byte of a run that
-///   is not UTF-8 as a whole, so no character of the run is final before.
+/// - ``ByteFallback``: a run of byte pieces (``<0xE4>``), until it ends. If a run as a whole is not UTF-8, Hugging Face
+///   replaces each of its bytes, so no character of the run is final earlier.
 /// - ``Strip`` at the end, ``BPEDecoder``, and end-of-word tokens: spaces or characters that are removed at the end.
 /// - ``Replace``, and the cleanup of ``WordPiece``: the beginning of a string that they replace.
 /// - ``BPEDecoder``, ``CTC`` and ``ByteLevel`` after a component that joins all strings (``Fuse``, ``ByteLevel``): up
@@ -54,7 +54,7 @@ pub struct TextStream {
 /// Maximum number of ids that are decoded without releasing the GIL.
 const SHORT: usize = 1 << 10;
 
-/// Characters that `repr` shows.
+/// Number of characters that `repr` shows.
 const SHOWN: usize = 40;
 
 /// Converts a policy for bytes that are not UTF-8.
@@ -210,7 +210,7 @@ impl TextStream {
         &self.tok.get().0
     }
 
-    /// Accesses the state. `work` runs no Python code.
+    /// Accesses the state. `work` must not run Python code.
     fn with<R>(&self, py: Python<'_>, work: impl FnOnce(&mut Stream) -> R) -> PyResult<R> {
         self.stream.change(py, |stream| stream.as_mut().map(work))?.ok_or_else(lost)
     }
@@ -219,7 +219,8 @@ impl TextStream {
         self.text_of(py, |stream| self.tokenizer().decoder().push(self.tokenizer().vocab(), stream, ids))
     }
 
-    /// Returns text of the state. The exception is made without the lock, because the garbage collector may run then.
+    /// Returns text of the state. The exception is created without holding the lock, because the garbage collector
+    /// may run then.
     fn text_of<'py>(
         &self,
         py: Python<'py>,

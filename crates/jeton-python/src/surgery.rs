@@ -19,14 +19,15 @@ use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
-/// No id.
+/// Stands for no id.
 const NONE: u32 = u32::MAX;
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1 for an initial symbol.
+    /// Returns, by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1 for an
+    /// initial symbol.
     fn merge_trees<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>, View<'py>)> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| self.0.model().merge_trees(vocab, keep_going);
@@ -41,8 +42,8 @@ impl Tokenizer {
         ))
     }
 
-    /// Returns 1 for each id that remains when `num_removed` removable entries, of which no other is merged, are removed, the least
-    /// frequent first. `counts`: i64 by id; `remains` and `removable`: u32 by id.
+    /// Removes `num_removed` removable entries from which no other entry is merged, the least frequent first. Returns
+    /// 1 for each id that remains. `counts`: i64 by id; `remains` and `removable`: u32 by id.
     fn without_rare<'py>(
         &self,
         py: Python<'py>,
@@ -87,7 +88,7 @@ impl Tokenizer {
         column::view(py, run_with_signals(py, make, |failed| error::plain(py, failed))?)
     }
 
-    /// Appends entries with these contents, and merges that reach them.
+    /// Appends entries with these contents, and merges that form them.
     #[pyo3(signature = (contents, *, next_id, bridges))]
     fn append_entries<'py>(
         &self,
@@ -100,7 +101,7 @@ impl Tokenizer {
         append(py, self, &contents, AppendOptions { next_id, bridges, extends_alphabet: false, keeps_crossed: false })
     }
 
-    /// Appends entries of another vocabulary in the order of `ids` (u32), and merges that reach them.
+    /// Appends entries of another vocabulary in the order of `ids` (u32), and merges that form them.
     #[pyo3(signature = (other, ids, *, next_id))]
     fn append_vocabulary<'py>(
         &self,
@@ -115,8 +116,8 @@ impl Tokenizer {
         append(py, self, &contents, AppendOptions { next_id, bridges: false, extends_alphabet: true, keeps_crossed })
     }
 
-    /// Returns for each id of `tok` the id of `other` with the same bytes in decoded text, 2³² - 1 for none. Special tokens are equal to
-    /// special tokens only.
+    /// Returns, for each id of `tok`, the id of `other` with the same bytes in decoded text; 2³² - 1 for none.
+    /// Special tokens are only equal to special tokens.
     fn vocabulary_map<'py>(&self, py: Python<'py>, other: &Tokenizer) -> PyResult<View<'py>> {
         let make = || {
             let mut ids: HashMap<(bool, Vec<u8>), u32> = HashMap::with_capacity(other.0.vocab().num_tokens());
@@ -125,7 +126,7 @@ impl Tokenizer {
                 tok.decode_one(id, &mut bytes);
                 (kind == Kind::Special, bytes)
             };
-            let mut rare = Vec::new(); // byte tokens and the like yield to ordinary entries
+            let mut rare = Vec::new(); // byte tokens and similar entries; ordinary ones take precedence
             for (id, kind, _) in other.0.vocab().iter() {
                 match kind {
                     Kind::Token | Kind::EndsWord | Kind::Special => {
@@ -150,8 +151,8 @@ impl Tokenizer {
     }
 }
 
-/// A vocabulary with appended entries; for each requested entry its id (2³² - 1 for none) and its fate (`append::Fate`); and the
-/// number of new merges.
+/// A vocabulary with appended entries; the id (2³² - 1 for none) and the fate (`append::Fate`) of each requested
+/// entry; and the number of new merges.
 type Extended<'py> = (Vocabulary, View<'py>, View<'py>, usize);
 
 fn append<'py>(
@@ -170,7 +171,8 @@ fn append<'py>(
     Ok((vocabulary, column::view(py, made.ids)?, column::view(py, fates)?, made.merges.len()))
 }
 
-/// Returns the vocabulary with appended entries. Scores of new pieces are below all others, in the order of the pieces.
+/// Returns the vocabulary with appended entries. Scores of new pieces are below all others, and descend in the order
+/// of the pieces.
 fn extended(tok: &core::Tokenizer, made: &Appended, keep_going: KeepGoing<'_>) -> Result<Vocabulary> {
     let vocab = tok.vocab();
     let mut entries: jeton_core::vocab::List = vocab.iter().collect();

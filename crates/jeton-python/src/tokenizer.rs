@@ -25,8 +25,8 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Maximum bytes of a text that is encoded, and ids that are decoded, without releasing the GIL: releasing it would cost
-/// more than other threads gain.
+/// Maximum bytes of a text that is encoded, and maximum ids that are decoded, without releasing the GIL. Releasing it
+/// would cost more than other threads gain.
 pub const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;
@@ -35,7 +35,7 @@ type Columns<'py> =
 
 #[pymethods]
 impl Tokenizer {
-    /// `options`: a `Definition` as JSON.
+    /// Creates a tokenizer. `options`: a `Definition` as JSON.
     #[new]
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str) -> PyResult<Self> {
         let build =
@@ -49,7 +49,7 @@ impl Tokenizer {
         run_on_threads(py, |watch| self.0.prepare(usize::MAX, watch), |failed| error::plain(py, failed))
     }
 
-    /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) of a random encoding.
+    /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) for a random encoding.
     #[pyo3(signature = (text, special=None, threads=1, template=false, pair=None, sampler=None))]
     #[allow(clippy::too_many_arguments)]
     fn encode<'py>(
@@ -79,7 +79,7 @@ impl Tokenizer {
         id_list::list(py, &self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    /// Encodes a text without special tokens, template or sampling.
+    /// Encodes a text without permission for special tokens, template or sampling.
     fn encode_text<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         id_list::list(py, &self.encode_long(py, text, None, 1)?)
     }
@@ -92,7 +92,7 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a text: an array for few ids, after `use_numpy`; else a view of little-endian u32.
+    /// Encodes a text. Returns an array for few ids after `use_numpy`, else a view of little-endian u32.
     #[pyo3(signature = (text, special=None, threads=1, template=false))]
     fn encode_array<'py>(
         &self,
@@ -155,9 +155,9 @@ impl Tokenizer {
         self.0.template().num_added(false)
     }
 
-    /// Returns (columns, pretokens, dropped byte ranges) of a text or a pair. Columns have one row for each token: id,
-    /// bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: only the first
-    /// pretokens, until they have that many tokens.
+    /// Returns (columns, pretokens, dropped byte ranges) of a text or a pair. Columns have one row for each token:
+    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: only
+    /// encodes the first pretokens, until they have this many tokens.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
@@ -186,8 +186,8 @@ impl Tokenizer {
         Ok((columns, pretokens, dropped))
     }
 
-    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, true for tokens
-    /// of the text, false for those of the template).
+    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, flag). The
+    /// flag is true for tokens of the text, and false for tokens of the template.
     #[pyo3(signature = (text, each, special=None, *, template=false))]
     fn tokenize_in_chunks(
         &self,
@@ -255,7 +255,7 @@ impl Tokenizer {
         )
     }
 
-    /// Returns the first `most` pretokens with all steps, and of the whole text the numbers of pretokens, merges and
+    /// Returns the first `most` pretokens with all steps; for the whole text, the numbers of pretokens, merges and
     /// tokens, and the added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
@@ -304,7 +304,7 @@ impl Tokenizer {
         done.map_err(|failed| error::plain(py, failed))
     }
 
-    /// Decodes the bytes of little-endian u32. They are passed as bytes, because a view of an array may be unaligned.
+    /// Decodes little-endian u32. They are passed as bytes, because a view of an array may be unaligned.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
@@ -326,7 +326,7 @@ impl Tokenizer {
         self.0.vocab().num_tokens()
     }
 
-    /// Returns 0 gap, 1 token, 2 token that ends a word, 3 added, 4 special.
+    /// Returns the kind of an id: 0 gap, 1 token, 2 token that ends a word, 3 added, 4 special.
     fn kind(&self, id: u32) -> u8 {
         self.0.vocab().kind(id) as u8
     }
@@ -364,7 +364,7 @@ impl Tokenizer {
         self.0.vocab().iter().map(|(id, _, _)| id).collect()
     }
 
-    /// Added tokens: (id, content, special, flags).
+    /// Returns the added tokens: (id, content, special, flags).
     fn added_tokens(&self) -> Vec<(u32, String, bool, u8)> {
         let vocab = self.0.vocab();
         let text = |id| String::from_utf8_lossy(vocab.content(id)).into_owned();
@@ -384,9 +384,9 @@ impl Tokenizer {
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
 
-    /// Returns all facts of entries and merges that affect ids or decoded bytes, in canonical form: for each id, ascending,
-    /// u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a merge list, three u32 for each
-    /// merge; then, for a model with scores, the scores as f64. Numbers are little-endian.
+    /// Returns all facts about entries and merges that affect ids or decoded bytes, in canonical form. For each id,
+    /// in ascending order: u32 id, u8 kind, u8 flags, u32 length and the content. Then, for a model with a merge
+    /// list, three u32 for each merge; then, for a model with scores, the scores as f64. Numbers are little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
@@ -411,7 +411,7 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    /// Returns the merges in order of rank; none for a model without merges.
+    /// Returns the merges in order of rank; empty for a model without merges.
     pub(crate) fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
         self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
@@ -432,7 +432,7 @@ impl Tokenizer {
         ids.iter().map(&mut one).collect()
     }
 
-    /// Runs `work` on the texts of a batch; an error names the text.
+    /// Runs `work` on the texts of a batch; an error names the text that failed.
     pub(crate) fn batch<R: Send>(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! `Vocabulary`: entries and merges of a tokenizer under construction. Python passes it on as an opaque object.
+//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code only passes it on.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use crate::error;
 /// (id, kind, content) of an entry that is not learned.
 pub type ReservedEntry = (u32, u8, String);
 
-/// Entries that are not learned; without a known kind they are special tokens.
+/// Returns the entries that are not learned; those without a known kind are special tokens.
 pub fn reserved_entries(reserved: Vec<ReservedEntry>) -> List {
     let kind = |kind| Kind::from_u8(kind).unwrap_or(Kind::Special);
     reserved.into_iter().map(|(id, number, content)| (id, kind(number), content.into_bytes())).collect()
@@ -69,9 +69,9 @@ impl Vocabulary {
         Ok(Self { entries, extras: Extras::default() })
     }
 
-    /// Returns a vocabulary with more added tokens; one with the id of an ordinary entry replaces it. `flags`: 1 strips
-    /// white space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text, 16 is an entry
-    /// of the model, too.
+    /// Returns a vocabulary with more added tokens; a token with the id of an ordinary entry replaces it. `flags`: 1
+    /// includes white space on the left, 2 on the right, 4 matches single words only, 8 matches in normalized text,
+    /// 16 is also an entry of the model.
     #[pyo3(signature = (ids, contents, special, flags=None))]
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();
@@ -89,7 +89,7 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// Returns the entries with ids under `limit`, with their merges.
+    /// Returns the entries with ids below `limit`, with their merges.
     fn prefix(&self, limit: u32) -> Self {
         let entries = self.entries.iter().filter(|entry| entry.0 < limit).collect();
         let mut extras = self.extras.clone();
@@ -98,8 +98,8 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// Returns the vocabulary with other ids: `new_ids` has u32 by id, 2³² - 1 for entries to remove. Merges of removed entries are
-    /// removed.
+    /// Returns the vocabulary with other ids. `new_ids` has u32 by id, 2³² - 1 for entries to remove. Merges of
+    /// removed entries are removed.
     fn renumbered(&self, py: Python<'_>, new_ids: PyBuffer<u8>) -> PyResult<Self> {
         let new_ids = column::ids(py, &new_ids)?;
         let new = |id: u32| new_ids.get(id as usize).copied().filter(|&id| id != u32::MAX);
@@ -124,7 +124,7 @@ impl Vocabulary {
         }))
     }
 
-    /// Returns a vocabulary with these ordinary entries of another kind.
+    /// Returns a vocabulary in which these ordinary entries have another kind.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 7"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();
@@ -138,8 +138,9 @@ impl Vocabulary {
         Self { entries: self.entries.clone(), extras: Extras { scores, ..self.extras.clone() } }
     }
 
-    /// Returns pieces of a SentencePiece model as Hugging Face's models have them: all are ordinary entries, without flags.
-    /// `order`, of the merges that replace the scores: "scores" or "ids"; None: there are scores for all entries.
+    /// Returns the pieces of a SentencePiece model in the form of Hugging Face's models: all are ordinary entries,
+    /// without flags. `order`: order of the merges that replace the scores, "scores" or "ids"; with None, all entries
+    /// have scores.
     #[pyo3(signature = (order=None))]
     fn converted_pieces(&self, py: Python<'_>, order: Option<&str>) -> PyResult<Self> {
         let order = match order {
@@ -201,7 +202,7 @@ impl Vocabulary {
         (entries().map(|entry| entry.0).collect(), kinds, contents, self.extras.merges.clone())
     }
 
-    /// Returns the contents of all entries, in the order of their bytes.
+    /// Returns the contents of all entries, in byte order.
     fn sorted_contents<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
         let contents = self.entries.iter().map(|entry| entry.2).collect();
         sorted_by_content(contents, |content: &&[u8]| content).into_iter().map(|it| PyBytes::new(py, it)).collect()
@@ -212,7 +213,7 @@ impl Vocabulary {
         self.entries.iter().map(|entry| entry.0).collect()
     }
 
-    /// Returns the lowest of these ids that an entry has.
+    /// Returns the lowest of these ids that belongs to an entry.
     fn first_of(&self, ids: HashSet<u32>) -> Option<u32> {
         self.entries.iter().map(|entry| entry.0).filter(|id| ids.contains(id)).min()
     }
@@ -233,14 +234,14 @@ pub fn sorted_bytes(tokens: Vec<Bound<'_, PyBytes>>) -> Vec<Bound<'_, PyBytes>> 
     sorted_by_content(tokens, |token| token.as_bytes())
 }
 
-/// Sorts items by their bytes. Of most pairs, the first eight bytes decide; they are compared as integers.
+/// Sorts items by their bytes. For most pairs the first eight bytes decide; these are compared as integers.
 fn sorted_by_content<T>(items: Vec<T>, content: impl Fn(&T) -> &[u8]) -> Vec<T> {
     let mut keyed: Vec<(u64, T)> = items.into_iter().map(|item| (first_eight(content(&item)), item)).collect();
     keyed.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| content(&one.1).cmp(content(&other.1))));
     keyed.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Returns the first eight bytes as a big-endian integer, padded by zeros.
+/// Returns the first eight bytes as a big-endian integer, padded with zeros.
 fn first_eight(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = bytes.len().min(8);
@@ -268,7 +269,7 @@ impl SpelledVocabulary {
         !self.file.vocab.scores.is_empty()
     }
 
-    /// Returns the spelling of an entry of such a list.
+    /// Returns the spelling of an entry, by its index in a list of pieces.
     fn token(&self, id: usize) -> Option<&str> {
         self.file.vocab.tokens.get(id)
     }
@@ -278,7 +279,7 @@ impl SpelledVocabulary {
         self.file.vocab.ids.len()
     }
 
-    /// Returns true if some entry has this id. Linear: for error messages.
+    /// Returns true if some entry has this id. Takes linear time; for error messages.
     fn holds(&self, id: u32) -> bool {
         self.file.vocab.ids.contains(&id)
     }
@@ -294,7 +295,8 @@ impl SpelledVocabulary {
         self.file.vocab.id(spelling)
     }
 
-    /// Reads the spellings, except those of the added tokens (id, content), which the caller adds with their roles.
+    /// Reads the spellings. The added tokens (id, content) are left out, because the caller adds them with their
+    /// roles.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, added))]
     fn read(
         &self,

@@ -18,7 +18,7 @@ use crate::tokenizer::Tokenizer;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Words {
     words: words::Words,
-    /// Bytes of each text.
+    /// Number of bytes of each text.
     lengths: Vec<usize>,
 }
 
@@ -37,7 +37,7 @@ fn counts(found: TokensInWords) -> Counts {
     (found.words.tokens, found.words.whole, found.runs.tokens)
 }
 
-/// Returns the name of the script of most characters; `Japanese` for Han with kana; `None` without letters.
+/// Returns the name of the script that most characters have; `Japanese` for Han with kana; `None` without letters.
 #[pyfunction]
 pub fn main_script(py: Python<'_>, text: &str) -> &'static str {
     py.detach(|| scripts::main_script(text))
@@ -63,7 +63,7 @@ impl Words {
         self.words.num_words()
     }
 
-    /// Number of characters of all runs, combining marks not counted.
+    /// Number of characters of all runs, without combining marks.
     #[getter]
     fn num_run_chars(&self) -> usize {
         self.words.num_run_chars()
@@ -75,7 +75,7 @@ impl Words {
         (self.words.words(text).to_vec(), self.words.runs(text).to_vec())
     }
 
-    /// Encodes the texts, the same as of this object, and counts the tokens in their words and runs.
+    /// Encodes the texts, which must be those of this object, and counts the tokens in their words and runs.
     fn count(
         &self,
         py: Python<'_>,
@@ -91,8 +91,8 @@ impl Words {
         run_on_threads(py, count, |failed| error::plain(py, failed)).map(counts)
     }
 
-    /// Counts the tokens in words and runs, from the ids of all texts and the number of ids up to the end of each text;
-    /// None if the tokens of a text have another length than the text.
+    /// Counts the tokens in words and runs, from the ids of all texts and the number of ids up to the end of each
+    /// text; None if the total length of the tokens of a text differs from that of the text.
     fn count_ids(
         &self,
         py: Python<'_>,

@@ -1,5 +1,5 @@
-//! Priority queue of SentencePiece's BPE in a pretoken, replayed with its stale entries: `explanation/agenda.py` in Rust,
-//! which describes it; a test compares the two on the answers of the page.
+//! Priority queue of SentencePiece's BPE in a pretoken, replayed with its stale entries. This is
+//! `explanation/agenda.py` in Rust; that module describes it, and a test compares the two on the answers of the page.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use jeton_core::tokenizer::Tokenizer;
 use jeton_core::vocab::Kind;
 use serde::Serialize;
 
-/// Most initial symbols of a pretoken whose queue is replayed.
+/// Maximum number of initial symbols of a pretoken whose queue is replayed.
 const MOST_SYMBOLS: usize = 2_000;
 
 #[derive(Debug, Serialize)]
@@ -25,7 +25,7 @@ struct Entry {
     is_stale: bool,
 }
 
-/// Order of popping: highest score, then leftmost, then shortest.
+/// Entry of the queue. Order of popping: highest score, then leftmost, then shortest.
 #[derive(PartialEq)]
 struct Offer {
     cost: f64, // negated score
@@ -68,7 +68,7 @@ pub fn of(tok: &Tokenizer, text: &[u8], symbols: &[u32], starts: &[usize], merge
 fn replay(tok: &Tokenizer, text: &[u8], starts: &[usize], is_frozen: &[bool]) -> Vec<Entry> {
     let num = starts.len();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    let mut ends: Vec<Option<usize>> = ends.take(num).map(Some).collect(); // None: the symbol to the left has absorbed it
+    let mut ends: Vec<Option<usize>> = ends.take(num).map(Some).collect(); // None: merged into the symbol on the left
     let mut before: Vec<Option<usize>> = (0..num).map(|at| at.checked_sub(1)).collect();
     let mut after: Vec<usize> = (1..=num).collect();
     let mut heap = BinaryHeap::new();

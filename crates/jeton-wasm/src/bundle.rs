@@ -46,7 +46,7 @@ pub struct Bundle {
 /// Reads a bundle.
 ///
 /// # Errors
-/// [`Error::format`] for a file that is no bundle, or that ends too early.
+/// [`Error::format`] for a file that is not a bundle, or that ends too early.
 pub fn read(file: &[u8]) -> Result<Bundle> {
     let mut rest = Rest { file, at: 0 };
     if rest.take(MAGIC.len())? != MAGIC {
@@ -88,7 +88,7 @@ pub fn read(file: &[u8]) -> Result<Bundle> {
     Ok(Bundle { header, entries, extras: Extras { merges, scores, flags } })
 }
 
-/// The bytes that are not read yet.
+/// The unread bytes.
 struct Rest<'f> {
     file: &'f [u8],
     at: usize,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_entries_and_merges() {
+    fn bundle_columns_become_entries_and_merges() {
         let Ok(Bundle { entries, extras, .. }) = read(&file()) else { unreachable!("the file is a bundle") };
         let ids: Vec<_> = entries.iter().map(|(id, _, content)| (id, content)).collect();
         assert_eq!(ids, [(97, &b"a"[..]), (98, b"b"), (268, b"ab")]);

@@ -13,18 +13,18 @@ use crate::failure::Failure;
 use crate::files::{self, Format, Opened, Plan};
 use crate::training;
 
-/// Facts that the core does not have.
+/// Facts about a tokenizer that the core does not have.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Facts {
     /// Type of the model, as in `Definition`.
     pub kind: String,
-    /// Entries are bytes, and spelled in the byte alphabet.
+    /// Entries are bytes and are spelled in the byte alphabet.
     pub is_byte_level: bool,
-    /// Initial symbols may cover other bytes than their own.
+    /// Initial symbols may cover bytes other than their own.
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,
-    /// Other facts, for the worker, which gets them with the tokenizer.
+    /// Other facts for the worker, which gets them with the tokenizer.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -41,50 +41,51 @@ pub struct Engine {
     opened: Option<Opened>,
 }
 
-/// Answer to a request: JSON, and data.
+/// Reply to a request: JSON and data.
 pub struct Reply {
-    /// An object; `{"error", "kind"}` if it failed.
+    /// An object; `{"error", "kind"}` if the request failed.
     pub json: String,
-    /// Columns, as the request says.
+    /// Columns, as the request specifies.
     pub data: Vec<u8>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Request {
-    /// Loads the bundle in the data: number, facts, sizes, special tokens.
+    /// Loads the bundle in the data. Reply: number, facts, sizes, special tokens.
     Load,
-    /// Reads the file in the data, for the next four: facts.
+    /// Reads the file in the data, for `Spelled`, `Inside` and `Build`. Reply: facts.
     Open { format: Format },
-    /// Ids of spellings in the opened file.
+    /// Returns the ids of spellings in the opened file.
     Spelled { spellings: Vec<String> },
-    /// Other facts of the opened file: the piece at an index, whether an entry has an id, or has a mark inside.
+    /// Returns other facts of the opened file: the piece at an index, whether an entry has an id, and whether one has
+    /// a mark inside.
     Inside { piece: usize, id: u32, mark: String },
-    /// Builds a tokenizer of the opened file: as `Load`.
+    /// Builds a tokenizer from the opened file. Reply: as for `Load`.
     Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
-    /// A regex in Oniguruma's dialect, or null; likewise of all named patterns.
+    /// Returns a regex in Oniguruma's dialect, or null; also those of all named patterns.
     Oniguruma { regex: String },
-    /// Forgets a tokenizer.
+    /// Removes a tokenizer.
     Forget { tok: usize },
-    /// Names of patterns.
+    /// Returns the names of patterns.
     Patterns,
-    /// Number of ids of the text in the data.
+    /// Returns the number of ids of the text in the data.
     Count { tok: usize, special: bool, template: bool },
-    /// Ids of the text in the data, as data: u32.
+    /// Returns the ids of the text in the data, as data: u32.
     Encode { tok: usize, special: bool, template: bool },
-    /// Ids and spans of the text in the data, and the bytes of each id.
+    /// Returns the ids and spans of the text in the data, and the bytes of each id.
     Tokenize { tok: usize, special: bool, template: bool },
-    /// All steps of encoding the text in the data.
+    /// Returns all steps of encoding the text in the data.
     Explain { tok: usize, special: bool },
-    /// Facts of some entries.
+    /// Returns facts about some entries.
     Entries { tok: usize, ids: Vec<u32> },
-    /// What merges make of an entry's own bytes.
+    /// Returns the result of merging an entry's own bytes.
     Steps { tok: usize, id: u32 },
-    /// The merge list.
+    /// Returns the merge list.
     Merges { tok: usize },
-    /// All entries: ids, kinds in the words of the API, lengths; their bytes as data.
+    /// Returns all entries: ids, kinds as named in the API, and lengths; their bytes as data.
     Listing { tok: usize },
-    /// Learns merges of the text in the data.
+    /// Learns merges from the text in the data.
     Train(Box<training::Options>),
 }
 
@@ -215,7 +216,7 @@ impl Engine {
     }
 }
 
-/// Facts of an entry.
+/// Facts about an entry.
 #[derive(Serialize)]
 struct Entry {
     id: u32,
@@ -251,7 +252,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries, for search: special tokens have their spelling as bytes, others those of decoded text.
+    /// Returns all entries for search. The bytes of special tokens are those of their spelling, the bytes of others
+    /// those of decoded text.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;

@@ -1,4 +1,4 @@
-//! Steps of a model as JSON: the pretokens of `Explanation.to_json` of Python.
+//! Steps of a model as JSON, in the form of the pretokens in Python's `Explanation.to_json`.
 
 use jeton_core::error::Result;
 use jeton_core::model::explain::{Candidate, Split, Step, Story};
@@ -82,7 +82,7 @@ struct Matches {
     is_too_long: bool,
 }
 
-/// What merges made of an entry's own bytes, for its tree.
+/// Merges of an entry's own bytes, for its tree.
 #[derive(Debug, Serialize)]
 pub struct EntrySteps {
     start_ids: Vec<u32>,
@@ -101,7 +101,7 @@ pub fn explain(tok: &Tokenizer, facts: &Facts, text: &[u8], permit: &Permit<'_>)
     Ok(Explanation { pattern: tok.alternatives(), pretokens })
 }
 
-/// Returns the merges of an entry's own bytes; None if no merges make it.
+/// Returns the merges of an entry's own bytes; None if no merges form the entry.
 ///
 /// # Errors
 /// As [`Tokenizer::explain_entry`].

@@ -3,7 +3,7 @@
 use jeton_core::error::{Error, ErrorKind};
 use serde::Serialize;
 
-/// An error as the page's API has it.
+/// An error in the form of the page's API.
 #[derive(Debug, Serialize)]
 pub struct Failure {
     /// The message.

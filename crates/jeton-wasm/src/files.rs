@@ -1,4 +1,5 @@
-//! Files that a user opens: the core reads their entries; the worker reads the rest as JSON, and says how to build a tokenizer of them.
+//! Files that a user opens. The core reads their entries; the worker reads the rest as JSON, and sends the plan by
+//! which a tokenizer is built from them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,13 +22,13 @@ pub enum Format {
     VocabTxt,
 }
 
-/// A file that was read, and is not a tokenizer yet.
+/// A file that was read, from which no tokenizer has been built yet.
 pub enum Opened {
     Json(TokenizerFile),
     Entries(List, Extras),
 }
 
-/// How to build a tokenizer of an opened file.
+/// Plan by which a tokenizer is built from an opened file.
 #[derive(Debug, Deserialize)]
 pub struct Plan {
     /// Entries are spelled in the byte alphabet.
@@ -45,7 +46,7 @@ pub struct Plan {
 /// Reads a file: its entries, and facts about it.
 ///
 /// # Errors
-/// [`Error::format`] with the place.
+/// [`Error::format`] with the location.
 pub fn read(format: Format, data: &[u8]) -> Result<(Opened, serde_json::Value)> {
     let plain = |entries, scores| Opened::Entries(entries, Extras { scores, ..Extras::default() });
     match format {
@@ -80,7 +81,7 @@ pub fn read(format: Format, data: &[u8]) -> Result<(Opened, serde_json::Value)> 
 }
 
 impl Opened {
-    /// Returns the ids of spellings, of any kind of entry.
+    /// Returns the ids of spellings of entries of any kind.
     pub fn ids(&self, spellings: &[String]) -> Vec<Option<u32>> {
         match self {
             Self::Json(file) => spellings.iter().map(|spelling| file.vocab.id(spelling)).collect(),
@@ -119,7 +120,7 @@ impl Opened {
     /// Builds the vocabulary.
     ///
     /// # Errors
-    /// [`Error::format`] for an entry and an added token with one id.
+    /// [`Error::format`] if an entry and an added token have the same id.
     pub fn build(self, plan: &Plan) -> Result<(List, Extras)> {
         let added: HashMap<u32, &str> = plan.added.iter().map(|(id, content, ..)| (*id, content.as_str())).collect();
         let (mut entries, mut extras) = match self {

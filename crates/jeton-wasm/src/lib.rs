@@ -10,11 +10,11 @@
 //! failure      core errors → class and message, as the Python binding converts them
 //! ```
 //!
-//! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. The buffers belong to this
-//! module's memory: the caller asks for them by [`allocate`] and returns them by [`release`].
+//! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. The buffers are in
+//! this module's memory: the caller allocates them by [`allocate`] and frees them by [`release`].
 //!
-//! Left out: what composes answers of the page's API, which the worker does (`tools/page/engine`), and threads, files and clocks,
-//! which WebAssembly lacks.
+//! Left out: composing the answers of the page's API, which the worker does (`tools/page/engine`); threads, files and
+//! clocks, which WebAssembly lacks.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -33,7 +33,7 @@ thread_local! {
     static ENGINE: RefCell<Engine> = RefCell::default();
 }
 
-/// Bytes before the content of a reply: the lengths of its JSON and of its data, as little-endian u32.
+/// Number of bytes before the content of a reply: the lengths of its JSON and of its data, as little-endian u32.
 const HEAD: usize = 8;
 
 /// Returns a buffer of `len` bytes, all 0.
@@ -42,10 +42,11 @@ pub extern "C" fn allocate(len: usize) -> *mut u8 {
     leak(vec![0; len])
 }
 
-/// Message of the last panic, which ends the call by a trap; the module must not be used for other calls then.
+/// Message of the last panic. A panic ends the call by a trap, after which the module must not be used for other
+/// calls.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps the messages of panics for [`panicked`]. Called once, before all others.
+/// Records the messages of panics for [`panicked`]. Must be called once, before all other functions.
 #[no_mangle]
 pub extern "C" fn start() {
     std::panic::set_hook(Box::new(|panic| {
@@ -62,20 +63,21 @@ pub extern "C" fn panicked() -> *mut u8 {
 /// Frees a buffer.
 ///
 /// # Safety
-/// `start` and `len` are those of [`allocate`], or of a reply of [`call`], and the buffer has not been freed.
+/// `start` and `len` must come from [`allocate`], or from a reply of [`call`], and the buffer must not have been
+/// freed.
 #[no_mangle]
 pub unsafe extern "C" fn release(start: *mut u8, len: usize) {
-    // SAFETY: the caller passes a buffer that `leak` made, with its length.
+    // SAFETY: the caller passes a buffer that `leak` has created, with its length.
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, len)) });
 }
 
-/// Answers a request: two little-endian u32, the lengths of the JSON and of the data that follow.
+/// Answers a request. A reply has two little-endian u32, the lengths of the JSON and of the data, followed by both.
 ///
 /// # Safety
-/// Each pair of arguments is a buffer of [`allocate`], or part of one.
+/// Each pair of arguments must be a buffer from [`allocate`], or part of one.
 #[no_mangle]
 pub unsafe extern "C" fn call(request: *const u8, request_len: usize, data: *const u8, data_len: usize) -> *mut u8 {
-    // SAFETY: the caller passes two buffers with their lengths, which nothing changes during the call.
+    // SAFETY: the caller passes two buffers with their lengths, and nothing changes them during the call.
     let (request, data) =
         unsafe { (std::slice::from_raw_parts(request, request_len), std::slice::from_raw_parts(data, data_len)) };
     let Reply { json, data } = ENGINE.with_borrow_mut(|engine| engine.answer(request, data));
@@ -91,7 +93,7 @@ fn reply(json: &str, data: &[u8]) -> *mut u8 {
     leak(buffer)
 }
 
-/// Hands a buffer over to the caller.
+/// Transfers ownership of a buffer to the caller.
 fn leak(bytes: Vec<u8>) -> *mut u8 {
     Box::into_raw(bytes.into_boxed_slice()).cast()
 }
@@ -104,7 +106,7 @@ mod tests {
     fn calls_pass_json_and_data() {
         let request = br#"{"do": "patterns"}"#;
         let buffer = allocate(request.len());
-        // SAFETY: the buffer has that many bytes, and the reply's length is that of its head and the lengths there.
+        // SAFETY: the buffer has that many bytes: a reply consists of the head and as many bytes as the head says.
         let json = unsafe {
             std::ptr::copy_nonoverlapping(request.as_ptr(), buffer, request.len());
             let reply = call(buffer, request.len(), buffer, 0);

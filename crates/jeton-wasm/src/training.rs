@@ -1,4 +1,5 @@
-//! Training on a short text: the merges, and the initial symbols of its pretokens. The replay of its steps is the worker's.
+//! Training on a short text: returns the merges, and the initial symbols of its pretokens. The worker replays the
+//! steps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +22,7 @@ use crate::explanation::hex;
 /// Options, checked by the worker.
 #[derive(Debug, Deserialize)]
 pub struct Options {
-    vocab_size: Option<usize>, // without one: the alphabet and `DEFAULT_MERGES`
+    vocab_size: Option<usize>, // if None, the size of the alphabet plus `DEFAULT_MERGES`
     level: String,
     pattern: String,
     tie_break: TieBreak,
@@ -31,16 +32,16 @@ pub struct Options {
 /// Words as the units of training.
 #[derive(Debug, Deserialize)]
 struct Words {
-    stages: Value, // before counting
+    stages: Value, // stages before counting
     special_tokens: Vec<String>,
-    end_of_word: Option<String>, // BPE with this mark
-    prefix: Option<String>,      // WordPiece, with this prefix inside of words
+    end_of_word: Option<String>, // BPE with this end-of-word mark
+    prefix: Option<String>,      // WordPiece with this prefix inside of words
 }
 
-/// Merges of an algorithm of words without a size.
+/// Number of merges of a word-based algorithm without a given size.
 const DEFAULT_MERGES: usize = 30;
 
-/// A run.
+/// Result of training.
 #[derive(Debug, Serialize)]
 pub struct Run {
     merges: Vec<(u32, u32, u32)>, // left, right, result
@@ -52,10 +53,10 @@ pub struct Run {
     corpus_bytes: u64,
 }
 
-/// Learns merges of a text.
+/// Learns merges from a text.
 ///
 /// # Errors
-/// A size that is smaller than the alphabet, or an invalid pattern.
+/// An error for a size smaller than the alphabet, and for an invalid pattern.
 pub fn train(text: &str, options: &Options) -> Result<Run> {
     match &options.words {
         Some(words) => train_on_words(text, words, options),
@@ -129,7 +130,7 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of distinct characters of the words, of those behind a prefix, and of marks.
+/// Returns the number of symbols: distinct characters of the words, distinct characters after a prefix, and marks.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {

@@ -2,7 +2,7 @@
 
 use crate::rng::Rng;
 
-/// Texts that parsers of some format have handled wrongly.
+/// Texts that parsers of some format have read wrongly.
 const ODD: [&str; 30] = [
     "-1",
     "0",
@@ -39,7 +39,7 @@ const ODD: [&str; 30] = [
 /// Bytes with a special meaning in UTF-8 or JSON.
 const EDGES: [u8; 16] = [0, 1, 0x7f, 0x80, 0xbf, 0xc0, 0xc3, 0xed, 0xf4, 0xff, b'"', b'\n', b' ', b'{', b'[', b'-'];
 
-/// Returns a copy with one change.
+/// Returns a copy of the input with one change.
 pub fn mutate(input: &[u8], other: &[u8], words: &[&str], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let at = rng.below(bytes.len() + 1);
@@ -68,7 +68,7 @@ pub fn mutate(input: &[u8], other: &[u8], words: &[&str], rng: &mut Rng) -> Vec<
             bytes.splice(to..to, part);
         }
         10 => {
-            // Replace a number.
+            // Replaces a number.
             let digits = |byte: &u8| byte.is_ascii_digit();
             if let Some(start) = bytes[at..].iter().position(digits) {
                 let start = at + start;

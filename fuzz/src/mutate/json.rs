@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use crate::rng::Rng;
 
-/// Returns the JSON pointers of all values in a document, at most 40 members of each.
+/// Returns the JSON pointers of all values in a document, with at most 40 members of each.
 pub fn nodes(value: &Value) -> Vec<String> {
     fn visit(value: &Value, path: &str, out: &mut Vec<String>) {
         out.push(path.to_owned());
@@ -69,7 +69,7 @@ pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
         (6, Value::String(text)) => *text = text.repeat(rng.length(300)),
         (7, Value::Object(members)) if !members.is_empty() => return doubled_key(&value, &path, rng),
         (8, _) if rng.once_in(10) => {
-            // Deep nesting around a copy. Written as text, because serde_json limits the depth.
+            // Deep nesting around a copy, written as text because serde_json limits the depth.
             let depth = rng.pick(&[2, 100, 127, 128, 200, 20_000]);
             let inner = node.to_string();
             let text = value.to_string();

@@ -22,7 +22,7 @@ pub enum Shape {
     Proto,
 }
 
-/// Maximum length of an input, to which longer ones are truncated: many runs find more than large files.
+/// Maximum length of an input; longer ones are truncated, because many runs find more defects than large files.
 pub const MOST_BYTES: usize = 1 << 16;
 
 /// Returns a mutant of `input`; `others` are inputs to splice with, `words` the dictionary of the format.

@@ -1,4 +1,4 @@
-//! Mutations of protobuf messages: decode the fields, change some, encode them again.
+//! Mutations of protobuf messages: decode the fields, change some of them, encode them again.
 //!
 //! Source: the wire format, protobuf.dev/programming-guides/encoding.
 

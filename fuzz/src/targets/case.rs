@@ -68,12 +68,12 @@ pub fn tokenizer(case: &Value) -> Option<Result<Tokenizer>> {
     Some(vocab.and_then(|vocab| Tokenizer::from_json(&options, vocab, Extras { merges, scores, flags })))
 }
 
-/// The texts of a case.
+/// Returns the texts of a case.
 pub fn texts(case: &Value) -> Vec<Vec<u8>> {
     case["texts"].as_array().into_iter().flatten().filter_map(cases::from_json).collect()
 }
 
-/// Ids of a case to decode.
+/// Returns the ids of a case to decode.
 pub fn ids(case: &Value) -> Vec<u32> {
     numbers(&case["ids"])
 }
@@ -213,14 +213,14 @@ fn some_text(rng: &mut Rng, own: &[&str]) -> Value {
     cases::to_json(&cases::bytes(rng, own))
 }
 
-/// Entries of the model, and merges.
+/// Generates the entries of the model, and merges.
 fn vocabulary(rng: &mut Rng, making: &mut Making, model_type: &str, byte_level: bool, prefix: &str, end: &str) {
     let alphabet: Vec<char> = {
         let text: String =
             (0..rng.between(2, 10)).map(|_| rng.pick(cases::SNIPPETS)).chain(["a", "b", "\u{2581}", " "]).collect();
         text.chars().collect()
     };
-    // (id, content without prefix, has the end-of-word mark, has the prefix)
+    // (id, content without prefix, has the end-of-word mark, has the prefix).
     let mut units: Vec<(u32, Vec<u8>, bool, bool)> = Vec::new();
     if byte_level {
         units.extend((0..=255u8).map(|byte| (u32::from(byte), vec![byte], false, false)));

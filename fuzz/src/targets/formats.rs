@@ -7,10 +7,10 @@ use jeton_core::vocab::{Kind, Vocab};
 use super::{refused, unreadable, wrong, Checked, Target};
 use crate::mutate::Shape;
 
-/// Maximum id: larger ones need large tables.
+/// Maximum id, because higher ones need large tables.
 const HIGH: u32 = 1 << 18;
 
-/// Separator of the two files of a format that has two.
+/// Separator of the two files of a format that consists of two.
 const BETWEEN: &[u8] = b"\n=====\n";
 
 pub const TARGETS: &[Target] = &[
@@ -156,7 +156,7 @@ fn hf_json(input: &[u8]) -> Checked {
 fn ranks(input: &[u8]) -> Checked {
     let tokens = ranks::read(input).map_err(unreadable)?;
     if tokens.iter().any(|token| token.0 > HIGH) {
-        return Ok("a high id".into()); // would take tens of milliseconds for its table
+        return Ok("a high id".into()); // its table would take tens of milliseconds
     }
     let vocab = Vocab::new(tokens.iter()).map_err(refused)?;
     let mut sorted: Vec<_> = tokens.iter().collect();
@@ -254,7 +254,7 @@ fn message(number: u8, fields: &[u8]) -> Vec<u8> {
     [&[(number << 3) | 2, fields.len() as u8][..], fields].concat()
 }
 
-/// Makes a small model of a `model_type`, with or without byte pieces.
+/// Creates a small model of a `model_type`, with or without byte pieces.
 fn model(model_type: u8, with_bytes: bool) -> Vec<u8> {
     let mut file = [piece("<unk>", 0.0, 2), piece("<s>", 0.0, 3), piece("</s>", 0.0, 3)].concat();
     if with_bytes {

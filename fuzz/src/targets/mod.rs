@@ -1,7 +1,7 @@
 //! Fuzz targets and their properties.
 //!
-//! Every reader returns a value, or an error of ours with a location. Reading, writing and reading again yields an equal
-//! value. No error is `Internal`.
+//! Every reader returns a value, or one of Jeton's errors with a location. Reading, writing and reading again yields
+//! an equal value. No error is `Internal`.
 
 mod case;
 mod formats;
@@ -26,7 +26,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The kind in one word, and the message.
+    /// Returns the kind in one word, and the message.
     pub fn parts(&self) -> (&'static str, &str) {
         match self {
             Self::Fine(what) => ("fine", what),
@@ -36,14 +36,14 @@ impl Outcome {
     }
 }
 
-/// A message without a kind is that of a violated property.
+/// A message alone is that of a violated property.
 impl From<String> for Outcome {
     fn from(message: String) -> Self {
         Self::Wrong(message)
     }
 }
 
-/// The remark on an input that is accepted, or the other outcome.
+/// Remark on an accepted input, or the other outcome.
 pub type Checked = Result<String, Outcome>;
 
 /// A fuzz target.
@@ -73,7 +73,7 @@ pub fn by_name(name: &str) -> Option<&'static Target> {
     targets().into_iter().find(|target| target.name == name)
 }
 
-/// Maximum length of a message: longer ones quote too much of the input.
+/// Maximum length of a message; longer ones quote too much of the input.
 const LONGEST_MESSAGE: usize = 4000;
 
 /// Checks a refusal.

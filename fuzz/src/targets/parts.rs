@@ -135,7 +135,7 @@ fn case(part: Value, rng: &mut Rng) -> Vec<u8> {
     json!({"part": part, "texts": texts}).to_string().into_bytes()
 }
 
-/// The component as JSON text, and the texts.
+/// Returns the component as JSON text, and the texts.
 fn read(input: &[u8]) -> std::result::Result<(String, Vec<String>), Outcome> {
     let case: Value = serde_json::from_slice(input).map_err(not_a_case)?;
     let part = case.get("part").ok_or(()).map_err(not_a_case)?.to_string();
@@ -155,7 +155,7 @@ fn regex(input: &[u8]) -> Checked {
     let pretokenizer = Pretokenizer::regex(&pattern).map_err(refused)?;
     let oracle = Pretokenizer::backtracking(&pattern).map_err(refused)?;
     for text in &texts {
-        // Compiled patterns, which need no budget, split as the matcher does within its own.
+        // Compiled patterns need no budget. They split like the matcher, if the matcher finishes within its budget.
         if let Ok(expected) = oracle.spans(text).collect::<Result<Vec<_>>>() {
             let starts: Vec<usize> = expected.iter().map(|span| span.start).collect();
             if pretokenizer.starts_at_level(text, SimdLevel::Avx512).is_some_and(|found| found != starts) {

@@ -1,7 +1,7 @@
 //! Encoding and decoding with random tokenizers.
 //!
 //! Properties: encode, batch, count, spans and explanation agree; special tokens require permission; byte spans are
-//! ascending and, with dropped ranges, tile the text; all ids can be decoded; time is linear.
+//! ascending and, together with dropped ranges, cover the text; all ids can be decoded; time is linear.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value)
         return wrong("slow: spans");
     }
     let count = tok.count(text, &permit, 2, &mut || true);
-    drop(tok.prepare(usize::MAX, &mut || true)); // from here on with tables
+    drop(tok.prepare(usize::MAX, &mut || true)); // from here on, tables exist
     let long = tok.encode_long(text, &permit, 2, &mut || true);
     let ids = match encoded {
         Err(error) => {
@@ -141,7 +141,7 @@ fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value)
             return wrong("explain gives other ids");
         }
         if text.len() < 300 {
-            sampling(tok, text, permission)?; // n best takes up to a millisecond a character if scores are equal
+            sampling(tok, text, permission)?; // if scores are equal, n best takes up to a millisecond for each character
         }
         framing(tok, text, &spans)?;
     }
@@ -154,7 +154,8 @@ fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value)
     Ok(())
 }
 
-/// True if decoding must restore the text: byte level, one lossless pattern, no unknown token, no rewriting decoder.
+/// Returns true if decoding must restore the text: byte level, one lossless pattern, no unknown token, and no decoder
+/// that rewrites.
 fn is_lossless(tok: &Tokenizer, case: &Value) -> bool {
     let options = &case["options"];
     let empty = |name: &str| options[name].as_array().is_some_and(Vec::is_empty);
@@ -169,7 +170,7 @@ fn is_lossless(tok: &Tokenizer, case: &Value) -> bool {
     is_bytes && empty("normalizer") && keeps && options["decoder"].is_null() && !ends && !strips
 }
 
-/// Checks that byte spans and dropped ranges tile the text, in order.
+/// Checks that byte spans and dropped ranges cover the text, in order.
 fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
     let columns = [encoding.byte_spans.len(), encoding.char_spans.len(), encoding.offsets.len()];
     if columns != [encoding.ids.len(); 3] {
@@ -218,7 +219,7 @@ fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
     Ok(())
 }
 
-/// Checks that special tokens are permitted, or the unknown token.
+/// Checks that each special token is permitted or is the unknown token.
 fn permitted(tok: &Tokenizer, ids: &[u32], permission: &Permission, case: &Value) -> Check {
     if !matches!(permission, Permission::None | Permission::Raise) {
         return Ok(());

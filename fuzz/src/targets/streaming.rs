@@ -4,7 +4,7 @@ use jeton_core::decode::{Decoder, InvalidUtf8};
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::vocab::Vocab;
 
-/// Decodes `ids` in pushes of one to three, and the same from a prompt on.
+/// Decodes `ids` in pushes of one to three, and does the same from a prompt on.
 ///
 /// # Errors
 /// The difference, as a message.
@@ -38,7 +38,7 @@ pub fn check(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip_special: bool) 
         }
         match (&streamed, &wanted) {
             (Ok(streamed), Ok(wanted)) if streamed == wanted => {}
-            (Err(error), _) if is_limit(error) => return Ok(()), // the text of the first ids may be over the limit alone
+            (Err(error), _) if is_limit(error) => return Ok(()), // the text of the first ids alone may be over the limit
             (Err(error), Err(wanted)) if is_unknown(error) && is_unknown(wanted) => return Ok(()),
             _ => return Err(format!("a stream gives {streamed:?}, decoding at once {wanted:?}")),
         }
@@ -52,7 +52,7 @@ pub fn check(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip_special: bool) 
         let text = format!("{pushed}{ended}");
         let start = wanted.len().checked_sub(text.len()).filter(|&start| wanted[start..] == text);
         let is_right = match decoded(decoder, vocab, prompt, skip_special, invalid) {
-            // What the ids after the prompt make of an incomplete character is their text.
+            // The text after the prompt includes an incomplete character at the end of the prompt.
             _ if ends_incomplete(decoder, vocab, prompt, skip_special) => start.is_some_and(|start| start >= before),
             Ok(alone) => start == Some(same_start(wanted, &alone)),
             Err(error) => is_limit(&error),
@@ -73,7 +73,7 @@ fn decoded(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip_special: bool, in
     Ok(bytes.utf8_chunks().map(|chunk| chunk.valid()).collect())
 }
 
-/// Returns true if the bytes of ids end within a character.
+/// Returns true if the bytes of ids end inside a character.
 fn ends_incomplete(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip_special: bool) -> bool {
     let last = decoder.decode(vocab, ids, skip_special).map(|decoded| {
         let bytes = decoded.into_vec();
@@ -82,7 +82,7 @@ fn ends_incomplete(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip_special: 
     last.unwrap_or(true)
 }
 
-/// Returns the number of bytes in which two texts are equal from their start, in whole characters.
+/// Returns the number of bytes of the common beginning of two texts, in whole characters.
 fn same_start(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum()
 }

@@ -1,13 +1,14 @@
-//! Characters that complete a part of one at the edges of an entry.
+//! Characters that complete the partial characters at the edges of an entry.
 //!
-//! Shorter characters first, then spread over the range, so that a few candidates have many different bytes.
+//! Shorter characters come first; the others are spread over the code points, so that a few candidates have many
+//! different bytes.
 
 use crate::util::utf8::char_len;
 
-/// Most candidates for one edge.
+/// Maximum number of candidates for one edge.
 const MOST: usize = 4096;
 
-/// An entry's bytes: the end of a character, whole characters, and the beginning of a character.
+/// Bytes of an entry: the end of a character, whole characters, and the beginning of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Edges<'a> {
     pub(super) head: &'a [u8],
@@ -16,7 +17,7 @@ pub(super) struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    /// Splits bytes; None if no text has them.
+    /// Splits bytes; returns None if no text contains them.
     pub(super) fn of(bytes: &'a [u8]) -> Option<Self> {
         let num_head = bytes.iter().take_while(|&&byte| is_continuation(byte)).count();
         let (head, rest) = bytes.split_at(num_head);
@@ -39,7 +40,7 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// Bytes that may complete parts of characters. Some do not, which the caller notices: the text is not UTF-8.
+/// Bytes that may complete partial characters. Not all of them do; the caller then sees that the text is not UTF-8.
 #[derive(Debug)]
 pub(super) struct Completions {
     before: [Vec<Vec<u8>>; 4], // by the number of bytes of the head
@@ -77,13 +78,13 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// Sequences of continuation bytes.
+/// Returns sequences of continuation bytes.
 fn continuations(len: usize) -> impl Iterator<Item = Vec<u8>> {
     let num = 1usize << (6 * len);
     (0..num).map(move |number| (0..len).rev().map(|at| 0x80 | (number >> (6 * at) & 0x3F) as u8).collect())
 }
 
-/// First `len` bytes of characters of `whole` bytes.
+/// Returns the first `len` bytes of characters of `whole` bytes.
 fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     let leads = match whole {
         2 => 0xC2..=0xDF,
@@ -93,10 +94,10 @@ fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     leads.flat_map(move |lead| continuations(len - 1).map(move |rest| [&[lead], &rest[..]].concat()))
 }
 
-/// Returns candidates in an order that jumps over the range, at most [`MOST`].
+/// Returns at most [`MOST`] candidates, in an order that is spread over the range.
 fn spread(all: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let len = all.len();
-    // An odd stride near the golden section; it reaches all of them if it has no factor in common with the length.
+    // An odd stride near the golden ratio. It reaches all candidates if it has no factor in common with the length.
     let stride = (len * 5 / 8..).find(|&stride| greatest_common_divisor(stride, len) == 1).unwrap_or(1);
     let mut all = all;
     (0..len.min(MOST)).map(|number| std::mem::take(&mut all[number * stride % len])).collect()
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_no_text_has() {
+    fn edges_of_bytes_outside_of_utf8_are_none() {
         for bytes in [&b"\xC0"[..], b"\xFF", b"a\xE0\x80", b"\x80\x80\x80\x80", b"\xC3a", b"\xED\xA0"] {
             assert_eq!(Edges::of(bytes), None, "{bytes:?}");
         }

@@ -1,9 +1,9 @@
-//! Entries with equal text: as decoded, or after the components of the normalizer that map characters.
+//! Entries with equal text: as decoded, or as normalized by the components that map characters.
 //!
 //! Only components that change characters are applied: a prefix, or stripped spaces, would make ` a` and `a` equal.
 //!
-//! Cost: one normalization for each entry, and a hash table of the texts that occur. Left out: SentencePiece's character map, which also
-//! changes spaces; special tokens and byte entries.
+//! Cost: one normalization for each entry, and a hash table of the texts that occur. Left out: SentencePiece's
+//! character map, which also changes spaces; special tokens and byte entries.
 
 use hashbrown::HashMap;
 
@@ -14,7 +14,8 @@ use crate::tokenizer::Tokenizer;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Returns groups of at least two ids with equal text, ascending, each with true if their decoded bytes are equal, too.
+/// Returns groups of at least two ids with equal text, ascending. The flag of a group is true if the decoded bytes
+/// are equal, too.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -45,7 +46,8 @@ pub fn duplicates(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<(Vec
     Ok(found)
 }
 
-/// Returns the decoded bytes, normalized if they are text. The prefix of inner entries remains a difference.
+/// Returns the decoded bytes, normalized if they are text. Entries that differ in the prefix of inner entries remain
+/// different.
 fn normalized(tok: &Tokenizer, id: u32, keep_going: KeepGoing<'_>) -> Result<Vec<u8>> {
     let (vocab, mut bytes) = (tok.vocab(), Vec::new());
     tok.decode_one(id, &mut bytes);

@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
-    /// No entry.
+    /// Id without an entry.
     Hole = 0,
-    /// Some text has it.
+    /// Some text produces it.
     Reached = 1,
     /// Neither a text nor a proof was found.
     Undecided = 2,
-    /// Special token that only the caller's permission gives.
+    /// Special token that is produced only with the caller's permission.
     Special = 3,
     /// Its spelling has a character outside of the byte alphabet.
     Spelling = 4,
@@ -20,7 +20,7 @@ pub enum Fate {
     Empty = 6,
     /// Its bytes are not part of UTF-8.
     NotUtf8 = 7,
-    /// The normalizer leaves one of its characters in no text.
+    /// No normalized text contains one of its characters.
     Normalizer = 8,
     /// The pre-tokenizer removes one of its characters.
     Removed = 9,
@@ -30,13 +30,13 @@ pub enum Fate {
     Merges = 11,
     /// Other pieces have a higher sum of scores.
     Scores = 12,
-    /// The model has entries of another form only.
+    /// The model produces entries of another form only.
     Form = 13,
     /// Byte entry of a character that never falls back to bytes.
     Character = 14,
-    /// An added token, which is matched first, is part of it.
+    /// It contains an added token, which is matched first.
     Added = 15,
-    /// It ends in the beginning of a character, and no rest of one may follow.
+    /// It ends inside a character, and no possible rest of the character may follow.
     Extended = 16,
 }
 

@@ -1,16 +1,16 @@
 //! Facts about the entries of a finished tokenizer, for `jeton.audit`.
 //!
 //! ```text
-//! reach       entries that texts produce, with a text for each; others with a proof, or undecided
+//! reach       entries that texts produce, with a text for each; a proof for others, or undecided
 //! fate        results
 //! proofs      proofs that no text produces an entry
 //! contexts    texts around the bytes of an entry
-//! completion  characters that complete a part of one
-//! shapes      digits, white space, parts of characters, and private data by form
+//! completion  characters that complete a partial one
+//! shapes      digits, white space, partial characters, and forms of private data
 //! duplicates  entries with equal text
 //! ```
 //!
-//! Left out: severity, advice and words, which Python decides.
+//! Left out: severity, advice and messages, which Python adds.
 
 mod completion;
 mod contexts;
@@ -29,8 +29,8 @@ use crate::error::Result;
 use crate::tokenizer::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Returns the indices of listed merges that no text uses: another merge forms their result first, or no text has the result,
-/// not even for a moment.
+/// Returns the indices of listed merges that no text uses: another merge forms their result first, or no text
+/// contains the result, not even as an intermediate symbol.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -1,15 +1,15 @@
 //! Proofs that no text produces an entry.
 //!
-//! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So it is in none if
-//! - its bytes are not part of UTF-8,
-//! - an added token, which is matched first, is part of it,
-//! - the normalizer leaves one of its characters in no text,
-//! - a pre-tokenizer removes one of them, or no pretoken has them next to each other,
+//! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So no text produces it if
+//! - its bytes are not part of any UTF-8 text,
+//! - it contains an added token, which is matched first,
+//! - no normalized text contains one of its characters,
+//! - a pre-tokenizer removes one of its characters, or no pretoken has them next to each other,
 //! - the model forms other tokens of them (`model/unformed`),
-//! - it ends in the beginning of a character, and each character that this begins is excluded by one of these rules.
+//! - it ends inside a character, and these rules exclude every completion of that character.
 //!
-//! Each rule holds for texts of any length. Left out: conditions on more than adjacent characters that a regex states by counts
-//! or lookarounds, except that some path through it must read them.
+//! Each rule holds for texts of any length. Left out: conditions of a regex on more than adjacent characters, such as
+//! counts or lookarounds, except that some path through the regex must read these characters.
 
 use super::completion::Edges;
 use super::fate::Fate;
@@ -27,14 +27,14 @@ use crate::vocab::Kind;
 pub(super) struct Proofs<'t> {
     tok: &'t Tokenizer,
     outputs: NormalizerOutputs<'t>,
-    splitters: Vec<SplitterPairs>, // those that see characters as the model does
+    splitters: Vec<SplitterPairs>, // splitters that see the same characters as the model
     formation: Formation,
-    added: Vec<Vec<u8>>, // contents that the model never sees
+    added: Vec<Vec<u8>>, // contents that never reach the model
 }
 
-/// Maximum number of missing bytes of a character whose completions are all considered.
+/// Maximum number of missing bytes of a character for which all completions are considered.
 const MOST_MISSING: usize = 2;
-/// Maximum number of added tokens that are searched in each entry.
+/// Maximum number of added tokens that each entry is searched for.
 const MOST_ADDED: usize = 64;
 
 impl<'t> Proofs<'t> {
@@ -44,7 +44,7 @@ impl<'t> Proofs<'t> {
         for splitter in tok.splitters().iter().filter(|_| !spells_bytes) {
             splitters.push(splitter.pairs());
             if splitters.last().is_some_and(SplitterPairs::spells_bytes) {
-                break; // later ones see the byte alphabet
+                break; // later splitters see the byte alphabet
             }
         }
         let outputs = NormalizerOutputs::new(tok.normalizers());
@@ -69,7 +69,7 @@ impl<'t> Proofs<'t> {
         let prefix = self.tok.model().continuing_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
-        // A space that the pre-tokenizer adds was neither normalized nor split before.
+        // A space that the pre-tokenizer adds has not passed the normalizer or earlier splits.
         let is_prefixed = self.tok.splitters().iter().any(|part| part.adds_prefix_space());
         let text = edges.whole.strip_prefix(' ').filter(|_| is_prefixed).unwrap_or(edges.whole);
         if text.chars().any(|c| !self.may_be_space(c) && self.outputs.excludes(c)) {
@@ -99,7 +99,7 @@ impl<'t> Proofs<'t> {
         }
     }
 
-    /// Returns true for an entry that ends in the beginning of a character, if no character that it begins may follow.
+    /// Returns true for an entry that ends inside a character, if no completion of that character may follow.
     fn is_cut_off(&self, id: u32, edges: &Edges<'_>) -> bool {
         let Some(&first) = edges.tail.first() else { return false };
         let missing = char_len(first).saturating_sub(edges.tail.len());
@@ -125,7 +125,7 @@ impl<'t> Proofs<'t> {
         })
     }
 
-    /// Returns true for an entry that spells a byte of text without an entry.
+    /// Returns true for an entry that spells one byte of text that has no other entry.
     pub(super) fn is_byte_entry(&self, id: u32) -> bool {
         self.tok.model().is_byte_entry(self.tok.vocab(), &self.formation, id)
     }
@@ -142,7 +142,8 @@ impl<'t> Proofs<'t> {
         })
     }
 
-    /// Returns true for the mark of spaces, which the pre-tokenizer adds, and which is removed or not as they are.
+    /// Returns true for the mark of spaces. The pre-tokenizer adds it, so the rules about excluded and removed
+    /// characters do not apply to it.
     fn may_be_space(&self, c: char) -> bool {
         self.tok.splitters().iter().any(|part| part.space_mark() == Some(c))
     }
@@ -154,12 +155,13 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if a text that spells the prefix does not give the entry, either.
+    /// Returns true if a text that spells out the prefix does not produce the entry, either.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }
 
-    /// A character that is an entry, or in no normalized text, never falls back to its bytes. Left out: continuation bytes, which are in many characters.
+    /// Returns a proof for a byte entry: a character that is an entry, or in no normalized text, never falls back to
+    /// its bytes. Left out: continuation bytes, which many characters have.
     fn of_byte(&self, content: &[u8]) -> Option<Fate> {
         let byte = byte_of(content)?;
         if !self.tok.model().falls_back_by_character() {
@@ -191,19 +193,19 @@ impl<'t> Proofs<'t> {
     }
 }
 
-/// Contents of added tokens that are matched wherever the model's text has them.
+/// Returns the contents of added tokens that are always matched before the model.
 fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     const SINGLE_WORD: u8 = 4;
     const NORMALIZED: u8 = 8;
     let rewrites = tok.splitters().iter().any(|part| part.inserts());
     let is_raw = tok.normalizers().is_empty();
     let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added);
-    // A single word that is rejected hides the tokens inside of it.
+    // A rejected match of a single-word token hides the tokens inside it.
     let rewrites = rewrites || tok.added().iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0);
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
     let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();
-    // Longer ones with another inside are not needed.
+    // A longer content that contains another one is not needed.
     contents.sort_by_key(Vec::len);
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for content in contents {

@@ -1,12 +1,13 @@
 //! Entries that texts produce.
 //!
-//! An entry is reached if some text, valid UTF-8 and without permission for special tokens, has its id. The proof is such a text:
-//! it is encoded by the slow path, and stored. Texts are the bytes of the entry in contexts; a part of a character is completed
-//! first. If the likely ones fail, a proof is attempted (`proofs`), and then all others are tried. Other entries are undecided.
+//! An entry is reached if some text, valid UTF-8 and without permission for special tokens, has its id. The proof is
+//! such a text: it is encoded by the slow path, and stored. Candidates are the bytes of the entry in contexts;
+//! partial characters are completed first. If the likely ones fail, a proof of the contrary is attempted (`proofs`),
+//! and then all others are tried. An entry without either result is undecided.
 //!
-//! Cost: one encoding for most entries; at most [`MAX_TRIES`] for one and `budget` for all that are hard. Entries of more than
-//! [`MAX_LEN`] bytes, which only files made for that purpose have, are not searched: some models take time that is quadratic
-//! in the length of an entry.
+//! Cost: one encoding for most entries; for hard ones at most [`MAX_TRIES`] each and `budget` together. Entries of
+//! more than [`MAX_LEN`] bytes, which only files made for that purpose have, are not searched, because some models
+//! take time that is quadratic in the length of an entry.
 
 use super::completion::Edges;
 use super::contexts::Contexts;
@@ -25,10 +26,10 @@ const MAX_TRIES: usize = 20_000;
 /// Maximum bytes of an entry that is searched.
 const MAX_LEN: usize = 4096;
 
-/// Bytes of a text that count as another text.
+/// Number of bytes of a text that counts as one more text.
 const LONG_TEXT: usize = 256;
 
-/// Characters that few vocabularies have, for the unknown token.
+/// Characters that few vocabularies have, which produce the unknown token.
 const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"];
 
 /// Fates of all ids, with a text for each that is reached.
@@ -36,7 +37,7 @@ const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"
 pub struct Reachability {
     /// By id.
     pub fates: Vec<Fate>,
-    /// By id: the text of the id alone has that id alone.
+    /// By id: true if the text of the id alone is encoded as that id alone.
     pub alone: Vec<bool>,
     /// Texts of the reached ids, concatenated.
     pub texts: Vec<u8>,
@@ -115,7 +116,7 @@ impl Search<'_> {
         self.tok.vocab().content_len(id) > MAX_LEN
     }
 
-    /// Returns the bytes of texts that may give an entry: as decoded, and as spelled, with and without the prefix.
+    /// Returns the byte strings that may produce an entry: as decoded, and as spelled, with and without the prefix.
     fn forms(&self, id: u32, is_byte: bool) -> Vec<Vec<u8>> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);
@@ -133,7 +134,7 @@ impl Search<'_> {
         forms
     }
 
-    /// A special token that plain text has, as the unknown token.
+    /// Returns the fate of a special token: plain text may produce it if it is the unknown token.
     fn special(&mut self, id: u32, texts: &mut Vec<u8>) -> Result<Fate> {
         let content = self.tok.vocab().content(id).to_vec();
         for text in std::iter::once(&content[..]).chain(RARE.iter().map(|text| text.as_bytes())) {
@@ -144,7 +145,8 @@ impl Search<'_> {
         Ok(Fate::Special)
     }
 
-    /// Encodes a text; if it has the id, appends it to `texts`. Text that cannot be encoded has no ids.
+    /// Encodes a text; if the result contains the id, appends the text to `texts`. Text that cannot be encoded has no
+    /// ids.
     fn has(&mut self, text: &[u8], id: u32, texts: &mut Vec<u8>) -> Result<bool> {
         let has = self.encode(text)? && self.ids.contains(&id);
         if has {

@@ -1,6 +1,7 @@
-//! Shapes of entries: digits, white space, parts of characters, and forms that private data has.
+//! Shapes of entries: digits, white space, partial characters, and forms of private data.
 //!
-//! A form proves nothing: an address in a vocabulary was frequent in the training corpus, and may be public. Python says so.
+//! A form proves nothing: an address in a vocabulary was frequent in the training corpus, and may be public. The
+//! Python report says so.
 //!
 //! Cost: linear in the bytes of the vocabulary.
 
@@ -20,11 +21,11 @@ impl Shape {
     pub const DIGITS: u32 = 1 << 1;
     /// White space only.
     pub const WHITE: u32 = 1 << 2;
-    /// A space, and then no white space.
+    /// Begins with a space and has no other white space.
     pub const LEADING_SPACE: u32 = 1 << 3;
     /// Has a line feed or a carriage return.
     pub const NEWLINE: u32 = 1 << 4;
-    /// Has a tabulator.
+    /// Has a tab.
     pub const TAB: u32 = 1 << 5;
     /// `name@host.tld`.
     pub const EMAIL: u32 = 1 << 6;
@@ -52,7 +53,7 @@ impl Shape {
 const PUBLIC: [&str; 12] = ["com", "net", "org", "info", "edu", "gov", "io", "ru", "de", "fr", "jp", "cn"];
 const PRIVATE: [&str; 6] = ["local", "internal", "intranet", "lan", "corp", "localdomain"];
 
-/// Returns the shapes of all ids, and the number of characters of each (of bytes, for parts of characters).
+/// Returns the shapes of all ids, and the number of characters of each (of bytes, for partial characters).
 ///
 /// # Errors
 /// `Interrupted`.
@@ -106,12 +107,12 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+')
 }
 
-/// Runs of characters that names of hosts have.
+/// Returns the runs of characters that are valid in host names.
 fn hosts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.').filter(|run| run.contains('.'))
 }
 
-/// Returns true for a name of at least three characters, and then one of the domains.
+/// Returns true for a name of at least three characters in one of the domains.
 fn is_in(host: &str, domains: &[&str]) -> bool {
     let Some((name, domain)) = host.trim_end_matches('.').rsplit_once('.') else { return false };
     let name = name.rsplit('.').next().unwrap_or_default();
@@ -127,7 +128,7 @@ fn is_email(text: &str) -> bool {
     has_name && host.rsplit_once('.').is_some_and(|(name, tld)| name.len() >= 2 && tld.len() >= 2)
 }
 
-/// Returns true if a name follows.
+/// Returns true if a name follows `start`.
 fn follows(text: &str, start: &str) -> bool {
     let Some((_, rest)) = text.split_once(start) else { return false };
     rest.chars().take_while(|c| c.is_alphanumeric()).count() >= 2
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_private_data() {
+    fn forms_of_private_data_are_found() {
         for (text, bit) in [
             ("jane.doe@example.org", Shape::EMAIL),
             (" info@example.co.uk", Shape::EMAIL),
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_and_white_space() {
+    fn digits_and_white_space_are_found() {
         for (text, bits) in [
             ("123", Shape::DIGITS),
             (" 123", Shape::LEADING_SPACE),

@@ -15,10 +15,10 @@ use crate::vocab::{Kind, Vocab};
 pub(super) struct Chain {
     pub(super) steps: Vec<DecodeStep>,
     pub(super) spelled: bool, // contents are bytes, and a step needs them in the byte alphabet
-    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel is first: it converts spelled contents only, those of added tokens
+    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel is first: it converts only added tokens, whose contents are spelled
     pub(super) respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
     pub(super) ends_word: Vec<u8>,          // suffix of HF's string of an entry that ends a word
-    pub(super) reads_ends: bool, // ByteLevel is first and can convert the suffix; else it leaves the string unchanged
+    pub(super) reads_ends: bool, // ByteLevel is first and can convert the suffix; else it does not change the string
 }
 
 impl Chain {
@@ -30,7 +30,7 @@ impl Chain {
         Ok(self.strings(vocab, ids, skip_special, lossy)?.into_bytes())
     }
 
-    /// Returns the strings after all steps: one for each id that is not skipped, if all steps are free of context.
+    /// Returns the strings after all steps: one for each id that is not skipped, if all steps are context-free.
     ///
     /// # Errors
     /// As [`Chain::run`].
@@ -95,8 +95,8 @@ impl Chain {
         Error::config(format!("the decoder makes more than {most} bytes of these ids"))
     }
 
-    /// Appends the text of `id` between two other tokens. Markers replace the others: the output between them is the
-    /// text of the token and the prefix of the second marker, which is removed.
+    /// Appends the text of `id` between two other tokens, for which markers are used. The output between the markers
+    /// is the text of the token followed by the prefix of the second marker, which is removed.
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
         let between = |token: Option<u32>| {
@@ -116,7 +116,7 @@ impl Chain {
         }
         match between(None).zip(between(Some(id))) {
             Some((before, token)) => out.extend_from_slice(token.strip_suffix(&before[..]).unwrap_or(&token)),
-            None => vocab.write_decoded(id, out), // a step that removes or expands the markers
+            None => vocab.write_decoded(id, out), // some step removes or expands the markers
         }
     }
 }

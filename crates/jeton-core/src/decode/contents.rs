@@ -1,8 +1,8 @@
 //! Concatenation of contents: decoding without decoder components, which suffices for most vocabularies.
 //!
-//! The first pass finds unknown ids and computes the length of the result. The second copies contents into it, sixteen
-//! bytes at a time regardless of their length, because copying the exact length would branch on it; the next content
-//! overwrites the excess.
+//! The first pass finds unknown ids and computes the length of the result. The second copies contents into it, always
+//! sixteen bytes at a time, because copying the exact length would branch on it. The next content overwrites the
+//! excess.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::parts::content;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Bytes of one copy: few contents are longer.
+/// Number of bytes of one copy; few contents are longer.
 const STEP: usize = Vocab::PADDING;
 
 /// Returns the contents of `ids`, or their bytes in `respelled`, one after the other, and the number of bytes before each id.
@@ -86,8 +86,8 @@ impl<'a> Contents<'a> {
         self.write_each(room, |_| {});
     }
 
-    /// Writes like [`Contents::write`], and calls `before` with the number of bytes before each id, without the space that
-    /// follows the end of a word.
+    /// Writes like [`Contents::write`]. Calls `before` with the number of bytes before each id; the space after the
+    /// end of a word is not counted.
     #[inline(always)]
     fn write_each(&self, room: &mut [u8], mut before: impl FnMut(usize)) {
         let (mut at, mut space) = (0, 0);
@@ -99,7 +99,7 @@ impl<'a> Contents<'a> {
                 continue;
             }
             let end = at + place.len();
-            // An integer, because the compiler would join two copies of slices into one call of `memmove`.
+            // As an integer, because the compiler would combine two copies of slices into one call of `memmove`.
             match (room[at..].first_chunk_mut::<STEP>(), self.vocab.padded(place).first_chunk::<STEP>()) {
                 (Some(room), Some(content)) if place.len() <= STEP => {
                     *room = u128::from_ne_bytes(*content).to_ne_bytes();

@@ -1,16 +1,16 @@
 //! ids → bytes and text.
 //!
-//! Without components, each id appends its content; one that ends a word also appends a space, except at the end. With
-//! components, the contents are a list of strings, which HF's decoders process in order or SentencePiece's decoder joins.
-//! HF's `ByteLevel` alone, on contents that are bytes, is the concatenation, too: it converts added tokens only, once.
-//! [`Decoder::decode`] returns bytes without loss: bytes of split characters are joined, and the caller handles invalid
-//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids that
-//! arrive one by one.
+//! Without components, each id appends its content; an id that ends a word also appends a space, except at the end.
+//! With components, the contents are a list of strings, which HF's decoders process in order, or SentencePiece's
+//! decoder joins. HF's `ByteLevel` alone, on contents that are bytes, is the concatenation, too: it converts added
+//! tokens only, once. [`Decoder::decode`] returns bytes without loss: bytes of split characters are joined, and the
+//! caller handles invalid UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components
+//! does. [`Stream`] decodes ids that arrive one by one.
 //!
-//! Cost: linear in the ids and their contents. Without components only the result is allocated; with components the text is
-//! copied once for each. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
-//! sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out: `Replace` with a regex
-//! that our dialect lacks.
+//! Cost: linear in the ids and their contents. Without components only the result is allocated; each component copies
+//! the text once. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
+//! sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out: `Replace` with a
+//! regex that Jeton's dialect does not support.
 
 mod chain;
 mod contents;
@@ -42,7 +42,7 @@ pub struct Decoder {
 /// Decoded bytes of known length, which are written to a buffer of the caller.
 #[derive(Debug, Clone)]
 pub enum Decoded<'a> {
-    /// Contents, which are concatenated in that buffer.
+    /// Contents, which are concatenated when written.
     Contents(Contents<'a>),
     /// Computed bytes.
     Made(Vec<u8>),
@@ -81,12 +81,12 @@ impl Decoded<'_> {
 
 impl Decoder {
     /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
-    /// vocabulary the contents of the model's entries are bytes; else they are spelled as the model matches them.
-    /// `mark`: suffix of entries that end a word, for the components; default: the suffix that they have as an option.
+    /// vocabulary the contents of the model's entries are bytes; in others they are spelled as the model matches
+    /// them. `mark`: suffix, for the components, of entries that end a word; by default, the suffix in their options.
     ///
     /// # Errors
-    /// [`crate::error::Error::config`] for another JSON value, an unknown component or field; [`crate::error::Error::unsupported`]
-    /// for a replacement of a regex that our dialect lacks.
+    /// [`crate::error::Error::config`] for another JSON value, an unknown component or field;
+    /// [`crate::error::Error::unsupported`] for a replacement of a regex that Jeton's dialect does not support.
     pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }
@@ -112,7 +112,7 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Invalid UTF-8 becomes as many U+FFFD as in the library of the components.
+    /// Decodes `ids` to text. Invalid UTF-8 becomes as many U+FFFD as the library of the components writes.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -134,7 +134,7 @@ impl Decoder {
     /// Checks that all `ids` have an entry.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for the first that has none.
+    /// [`crate::error::ErrorKind::UnknownId`] for the first id without an entry.
     pub fn check(&self, vocab: &Vocab, ids: &[u32]) -> Result<()> {
         match ids.iter().position(|&id| vocab.kind(id) == Kind::Hole) {
             Some(position) => Err(unknown(vocab, ids[position], position)),
@@ -142,8 +142,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes `ids` to text, with the number of characters before each id: those of the text of the ids before it, without
-    /// an incomplete character at its end.
+    /// Decodes `ids` to text. Also returns the number of characters before each id: of the text of the preceding ids,
+    /// without an incomplete character at its end.
     ///
     /// # Errors
     /// As [`Decoder::push`].
@@ -165,7 +165,7 @@ impl Decoder {
         self.streamed_with_starts(vocab, ids, skip_special, invalid)
     }
 
-    /// [`Decoder::decode_with_starts`], one id after the other.
+    /// Like [`Decoder::decode_with_starts`], by decoding one id after the other.
     fn streamed_with_starts(
         &self,
         vocab: &Vocab,
@@ -176,7 +176,8 @@ impl Decoder {
         let mut stream = self.stream(skip_special, invalid);
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;
-        // `held_chars` copies what is held back; a long run of byte pieces would be copied for each of its ids.
+        // `held_chars` copies the text that is held back. A long run of byte pieces would be copied for each of its
+        // ids.
         let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
             let Some(ahead) = &mut early else {
@@ -193,7 +194,7 @@ impl Decoder {
         }
         let mut least = chars + self.finish(&mut stream)?.chars().count();
         for start in starts.iter_mut().rev() {
-            least = least.min(*start); // a decoder may shorten text that it joins
+            least = least.min(*start); // a decoder may shorten joined text
             *start = least;
         }
         Ok((stream.text().to_owned(), starts))
@@ -204,32 +205,32 @@ impl Decoder {
         Stream::new(&self.plan, skip_special, invalid)
     }
 
-    /// Reads ids, and returns the text that is final and was not returned before; "" after a stop string. `stream` is one
-    /// of this decoder.
+    /// Reads ids, and returns the text that has become final; "" after a stop string. `stream` must come from this
+    /// decoder.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::UnknownId`] for an unknown id, which leaves the stream unchanged.
-    /// [`crate::error::ErrorKind::NotUtf8`] under [`InvalidUtf8::Strict`], and [`Error::config`] for text over the output
-    /// limit; after these, and after [`Decoder::finish`], every call is an error.
+    /// [`crate::error::ErrorKind::NotUtf8`] under [`InvalidUtf8::Strict`], and [`Error::config`] for text over the
+    /// output limit. After these, and after [`Decoder::finish`], every call is an error.
     ///
     /// [`Error::config`]: crate::error::Error::config
     pub fn push<'s>(&self, vocab: &Vocab, stream: &'s mut Stream, ids: &[u32]) -> Result<&'s str> {
         stream.push(&self.plan, vocab, ids)
     }
 
-    /// Begins the text after a prompt, whose ids `stream` has read, and ends it before any of `stops`. It is the text of all
-    /// ids without the beginning that it has in common with the text of the prompt, of which an incomplete character at the
-    /// end is no part.
+    /// Begins the text after a prompt, whose ids `stream` has read, and ends it before the first of `stops`. The text
+    /// is that of all ids, without the beginning that it shares with the text of the prompt; an incomplete character
+    /// at the end of the prompt does not count as its text.
     ///
     /// # Errors
-    /// [`Error::config`] for an empty stop string, or over 1 MiB of them, and as [`Decoder::finish`].
+    /// [`Error::config`] for an empty stop string, or for more than 1 MiB of stop strings; as [`Decoder::finish`].
     ///
     /// [`Error::config`]: crate::error::Error::config
     pub fn begin_text(&self, stream: &mut Stream, stops: Vec<String>) -> Result<()> {
         stream.begin_text(&self.plan, stops)
     }
 
-    /// Ends the text, and returns the rest of it; "" if it was ended before.
+    /// Ends the text, and returns the rest of it; "" if it has already ended.
     ///
     /// # Errors
     /// As [`Decoder::push`], apart from unknown ids.
@@ -237,7 +238,7 @@ impl Decoder {
         stream.finish(&self.plan)
     }
 
-    /// Appends the bytes of `id` in the middle of a text; none for an unknown id.
+    /// Appends the bytes of `id` in the middle of a text; nothing for an unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { respelled } if respelled.contains_key(&id) => out.extend_from_slice(&respelled[&id]),

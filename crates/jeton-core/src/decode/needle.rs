@@ -31,9 +31,9 @@ impl Needle {
         self.bytes.is_empty()
     }
 
-    /// Searches `text` up to the end of the first match, and appends the text before the match to `out`. `matched` is the
-    /// number of bytes that are held back. Returns the number of bytes read if there is a match, after which `matched` is
-    /// 0. The needle is not empty.
+    /// Searches `text` up to the end of the first match, and appends the text before the match to `out`. `matched` is
+    /// the number of bytes that are held back. If there is a match, returns the number of bytes read, and `matched`
+    /// becomes 0. The needle must not be empty.
     pub fn find(&self, matched: &mut usize, text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         let mut at = 0;
         while at < text.len() {
@@ -61,7 +61,8 @@ impl Needle {
         None
     }
 
-    /// Appends `text` with `with` for every match, until `out` has more than `most` bytes. The needle is not empty.
+    /// Appends `text` with every match replaced by `with`, until `out` has more than `most` bytes. The needle must
+    /// not be empty.
     pub fn replace(&self, matched: &mut usize, text: &[u8], with: &[u8], out: &mut Vec<u8>, most: usize) {
         let mut at = 0;
         while let Some(read) = self.find(matched, &text[at..], out) {
@@ -73,7 +74,7 @@ impl Needle {
         }
     }
 
-    /// Appends the bytes that are held back: the text has ended.
+    /// Appends the bytes that are held back, at the end of the text.
     pub fn flush(&self, matched: &mut usize, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.bytes[..std::mem::take(matched)]);
     }
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fragments_give_the_replacement_of_the_whole() {
+    fn replacing_in_fragments_equals_replacing_at_once() {
         let texts = ["", "a", "aabaabaaab", "aaaaaaa", "abababab", "xaabx▁▁a", "aab▁"];
         for needle in ["a", "aa", "aab", "abab", "aabaaab", "▁", "▁a", "▁▁"] {
             let needle_of = Needle::new(needle.as_bytes());

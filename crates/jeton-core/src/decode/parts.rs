@@ -1,8 +1,8 @@
 //! Parser of decoder components: JSON → plan.
 //!
 //! Names, fields and defaults are HF's, so components of a `tokenizer.json` are read unchanged. `Join`, `Respell` and
-//! `SentencePiece` are ours. `Respell` exists because HF decodes an added token that is matched in normalized text to its
-//! normalized content.
+//! `SentencePiece` are Jeton's own. `Respell` exists because HF decodes an added token that is matched in normalized
+//! text to its normalized content.
 
 use std::collections::HashMap;
 
@@ -65,7 +65,7 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// Bytes of ids instead of their contents; the first component.
+    /// Bytes of ids that replace their contents; must be the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },
@@ -76,10 +76,10 @@ enum DecoderPart {
         unk: Option<u32>,
         #[serde(default = "unk_surface")]
         unk_surface: String,
-        /// Fields of its normalizer.
+        /// Fields of the denormalizer, as for a normalizer.
         #[serde(default)]
         denormalizer: Option<serde_json::Value>,
-        /// Components that decode in its place: those of a class of `transformers`.
+        /// Components that decode instead: those of a class of `transformers`.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
     },
@@ -99,7 +99,7 @@ enum DecodePattern {
     Regex(String),
 }
 
-/// SentencePiece's default, U+2047 between spaces.
+/// Returns SentencePiece's default, U+2047 between spaces.
 fn unk_surface() -> String {
     " \u{2047} ".to_owned()
 }

@@ -61,7 +61,7 @@ impl StringList {
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
-    /// Returns the strings in order, and the beginning of the open one, with true for those that are complete.
+    /// Returns the strings in order, and the beginning of the open one; the flag is true for complete strings.
     pub fn fragments(&self) -> impl Iterator<Item = (&[u8], bool)> {
         let open = &self.bytes[self.ends.last().copied().unwrap_or(0)..];
         self.iter().map(|piece| (piece, true)).chain(std::iter::once((open, false)))

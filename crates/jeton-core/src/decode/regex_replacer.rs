@@ -1,16 +1,17 @@
 //! `Replace` of a regex, in whole strings and in strings that arrive in fragments.
 //!
-//! Invariant: on valid UTF-8 the matches are those of HF, which searches each string alone. Other bytes are searched as
-//! U+FFFD, one for each invalid sequence, and are kept where nothing matches.
+//! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. Other bytes are
+//! searched as U+FFFD, one for each invalid sequence, and are kept where nothing matches.
 //!
-//! In fragments, text is written once no text after it can change its matches: the matcher tells the first position where
-//! an attempt reads at the end. Text from there on is held back, and before it as much as lookbehinds read. An attempt that
-//! reads far ahead is repeated when the text that is held back has grown by an eighth.
+//! In fragments, text is written once later text cannot change its matches: the matcher returns the first position at
+//! which an attempt reads past the end. Text from there on is held back, and before it as much text as lookbehinds
+//! read. An attempt that reads far ahead is repeated only after the text that is held back has grown by an eighth.
 //!
 //! Cost: the step budget of a regex for each search, linear in the text; in fragments, an amortized constant number of
 //! searches for each character.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `tokenizer/pattern.rs`.
-//! Left out, and refused by name: patterns that match the empty text, and those that our dialect lacks.
+//! Left out, and refused by name: patterns that match the empty text, and patterns that Jeton's dialect does not
+//! support.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::regex::{in_our_dialect, Decided, Regex};
 
-/// Bytes that are searched again for every fragment.
+/// Number of bytes that are searched again for every fragment.
 const SHORT: usize = 256;
 
 const REPLACEMENT: &str = "\u{fffd}";
@@ -33,16 +34,17 @@ pub(super) struct RegexReplacer {
 /// State of [`RegexReplacer`] in one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RegexHeld {
-    text: String,                          // held back, after what lookbehinds read
-    at: usize,                             // bytes of `text` that were written
-    invalid: VecDeque<(usize, Box<[u8]>)>, // offsets of U+FFFD in `text`, and the bytes for which they stand
+    text: String,                          // text held back, after the text that lookbehinds read
+    at: usize,                             // written bytes of `text`
+    invalid: VecDeque<(usize, Box<[u8]>)>, // offsets of U+FFFD in `text`, and the bytes that each replaces
     tail: Vec<u8>,                         // an incomplete character
-    next: usize,                           // bytes of `text` for the next search
+    next: usize,                           // length of `text` at which the next search starts
 }
 
 impl RegexReplacer {
     /// # Errors
-    /// [`Error::unsupported`] for a construct that our dialect lacks, and for a regex that matches the empty text.
+    /// [`Error::unsupported`] for a construct that Jeton's dialect does not support, and for a regex that matches the
+    /// empty text.
     pub fn new(pattern: &str, content: &str) -> Result<Self> {
         let refused = |what: String| {
             let message = format!("a decoder's Replace of the regex {pattern:?} is not supported: it holds {what}");
@@ -55,7 +57,7 @@ impl RegexReplacer {
         Ok(Self { regex: Arc::new(regex), content: content.to_owned() })
     }
 
-    /// Appends `text` with the replacement for every match, until `out` has more than `most` bytes.
+    /// Appends `text` with every match replaced, until `out` has more than `most` bytes.
     ///
     /// # Errors
     /// [`Error::text`] for a search that exceeds its budget.
@@ -79,7 +81,7 @@ impl RegexReplacer {
         Ok(())
     }
 
-    /// Reads a part of a string, and appends the text that is final.
+    /// Reads a part of a string, and appends the text that later parts cannot change.
     pub fn part(&self, held: &mut RegexHeld, part: &[u8], out: &mut Vec<u8>, most: usize) {
         held.read(part);
         if held.text.len() < held.next {
@@ -94,7 +96,7 @@ impl RegexReplacer {
                     held.write(&text, at, out);
                     break;
                 }
-                Err(_) => break, // the search of the whole string may have steps left
+                Err(_) => break, // the final search of the whole string may have steps left
             }
             if out.len() > most {
                 break;

@@ -1,13 +1,14 @@
 //! SentencePiece's decoder: pieces → text.
 //!
-//! `▁` becomes a space, byte pieces become their bytes, the unknown token becomes its surface, and control pieces have no text. The
-//! dummy prefix is removed: each of the first pieces loses one leading `▁`, until text is written or, unless extra white space is
-//! removed, one `▁` was removed. `treat_whitespace_as_suffix` has no effect here.
+//! `▁` becomes a space, byte pieces become their bytes, the unknown token becomes its surface, and control pieces
+//! have no text. The dummy prefix is removed: each of the first pieces loses one leading `▁`, until text is written.
+//! Unless extra white space is removed, only one `▁` is removed in total. `treat_whitespace_as_suffix` has no effect
+//! here.
 //!
-//! Invariant: text equals SentencePieceProcessor::Decode of ids: in a run of byte pieces, each byte outside of a character becomes
-//! U+FFFD. Output as bytes keeps these bytes.
-//! Cost: linear. Source: google/sentencepiece, sentencepiece_processor.cc. The denormalizer, which rewrites the decoded text, is
-//! [`crate::normalize::Denormalizer`].
+//! Invariant: the text equals that of SentencePieceProcessor::Decode for ids. In a run of byte pieces, each byte
+//! outside of a character becomes U+FFFD; output as bytes keeps these bytes. Cost: linear. Source:
+//! google/sentencepiece, sentencepiece_processor.cc. [`crate::normalize::Denormalizer`] then rewrites the decoded
+//! text.
 
 use crate::error::Result;
 use crate::normalize::Denormalizer;
@@ -34,7 +35,7 @@ pub(super) struct Writing<'a> {
     run: Option<usize>, // start of the current run of byte pieces
 }
 
-/// State of removing the dummy prefix.
+/// State of the removal of the dummy prefix.
 #[derive(Debug, Clone)]
 pub(super) struct DummyPrefix {
     at_start: bool, // leading spaces are still removed
@@ -58,7 +59,7 @@ impl Sentence {
         }
     }
 
-    /// Returns a decoded text as the denormalizer rewrites it.
+    /// Returns a decoded text after the denormalizer, if there is one.
     ///
     /// # Errors
     /// As [`Denormalizer::whole`].
@@ -74,17 +75,17 @@ impl Sentence {
         Writing { options: self, lossy, start, prefix: self.prefix(), run: None }
     }
 
-    /// Returns the state at the start of a text.
+    /// Returns the state of the dummy prefix at the start of a text.
     pub fn prefix(&self) -> DummyPrefix {
         DummyPrefix { at_start: self.takes_space, took_one: false }
     }
 
-    /// Continues in the middle of a text.
+    /// Starts in the middle of a text.
     pub fn middle(&self, start: usize) -> Writing<'_> {
         Writing { prefix: DummyPrefix { at_start: false, took_one: false }, ..self.start(start, false) }
     }
 
-    /// Appends the text of a piece that is no byte. `has_text`: there is text before it.
+    /// Appends the text of a piece that is not a byte. `has_text`: true if there is text before it.
     pub fn put(
         &self,
         prefix: &mut DummyPrefix,

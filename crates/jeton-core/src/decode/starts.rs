@@ -1,13 +1,13 @@
 //! Text of ids with the number of characters before each id: one pass over the ids, one over the text.
 //!
-//! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of the text
-//! of all. So the start of an id is the number of bytes that the ids before it have written, converted to characters after
-//! the text is known to be UTF-8. An ASCII text needs no conversion.
+//! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of
+//! the text of all ids. So the start of an id is the number of bytes that the preceding ids have written. It is
+//! converted to characters after the text has been checked to be UTF-8; an ASCII text needs no conversion.
 //!
 //! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
-//! version. Left to it: text that is not UTF-8, decoder steps that join strings, a denormalizer, and runs of byte pieces that a character
-//! does not end with.
-//! Cost: linear in the ids and the text; 8 bytes for each id.
+//! version. The stream handles the other cases: text that is not UTF-8, decoder steps that join strings, a
+//! denormalizer, and runs of byte pieces that do not end with a character. Cost: linear in the ids and the text; 8
+//! bytes for each id.
 
 use super::chain::Chain;
 use super::contents::{self, Contents};
@@ -16,7 +16,7 @@ use super::parts::Plan;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Bytes of `ids`, and the number of bytes before each id; None if ids may change the text before them.
+/// Returns the bytes of `ids`, and the number of bytes before each id; None if ids may change the text before them.
 ///
 /// # Errors
 /// As [`super::Decoder::decode`].
@@ -42,7 +42,7 @@ pub(super) fn bytes_with_starts(
                     writing.put(id, kind, vocab.content(id), &mut bytes);
                 }
             })?;
-            // A run of byte pieces is replaced by itself, so a character must not continue beyond it.
+            // A run of byte pieces is replaced as a whole, so a character must not continue beyond it.
             let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
             let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
             let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));
@@ -52,7 +52,7 @@ pub(super) fn bytes_with_starts(
     })
 }
 
-/// [`bytes_with_starts`] of a chain whose steps keep each string apart.
+/// Like [`bytes_with_starts`], for a chain whose steps keep the strings separate.
 fn chain_with_starts(
     chain: &Chain,
     vocab: &Vocab,
@@ -104,7 +104,7 @@ fn count_first_bytes(bytes: &[u8], mut start: usize, end: usize) -> usize {
             return count + bytes[start..end].iter().filter(|&&byte| !continues(byte)).count();
         };
         let word = u64::from_le_bytes(eight);
-        let first = !(word >> 7 & !word >> 6) & ONES; // a byte that continues a character begins with the bits 10
+        let first = !(word >> 7 & !word >> 6) & ONES; // a continuation byte begins with the bits 10
         let len = (end - start).min(8);
         count += ((first << (64 - 8 * len)).wrapping_mul(ONES) >> 56) as usize;
         start += len;
@@ -112,7 +112,7 @@ fn count_first_bytes(bytes: &[u8], mut start: usize, end: usize) -> usize {
     count
 }
 
-/// Returns true if a byte of UTF-8 is not the first of its character.
+/// Returns true for a continuation byte of UTF-8.
 fn continues(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }

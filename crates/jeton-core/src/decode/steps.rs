@@ -1,10 +1,10 @@
 //! HF's decoders as operations on a list of strings.
 //!
 //! Invariant: on valid UTF-8 each operation gives the same strings as HF's. Where HF panics (`Strip` with overlapping
-//! ends), the result is the empty string. Invalid UTF-8 comes from `ByteFallback` and `ByteLevel` only, if the caller wants
-//! bytes; later operations search bytes, which has no false matches in UTF-8.
+//! ends), the result is the empty string. Invalid UTF-8 comes only from `ByteFallback` and `ByteLevel`, if the caller
+//! wants bytes. Later operations search bytes, which has no false matches in UTF-8.
 //!
-//! Cost: linear in the strings for each operation, for any pattern.
+//! Cost: linear in the strings for each operation, for any search string.
 //! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
 
 use memchr::memmem::Finder;
@@ -18,13 +18,13 @@ use crate::vocab::byte_alphabet::stand_in;
 /// One decoder.
 #[derive(Debug, Clone)]
 pub(super) enum DecodeStep {
-    /// BPEDecoder: replaces the suffix by a space, in the last string by nothing.
+    /// BPEDecoder: replaces the suffix by a space; in the last string, removes it.
     Suffix(Replacer),
     /// `<0x0A>` → its byte.
     ByteFallback,
     /// Byte alphabet → bytes, joined into one string.
     ByteLevel(ByteAlphabet),
-    /// Joins into one string: ByteLevel, for contents that are bytes.
+    /// Joins into one string, like ByteLevel, for contents that are already bytes.
     Bytes,
     Ctc {
         pad: Replacer,
@@ -32,7 +32,7 @@ pub(super) enum DecodeStep {
         cleanup: bool,
     },
     Fuse,
-    /// Replaces the mark by a space; in the first string by nothing if a mark is prepended to texts.
+    /// Replaces the mark by a space; in the first string, removes it if a mark is prepended to texts.
     Metaspace {
         mark: Replacer,
         drops_first: bool,
@@ -42,7 +42,7 @@ pub(super) enum DecodeStep {
         content: String,
     },
     ReplaceRegex(RegexReplacer),
-    /// `Replace` of ` \z` by nothing.
+    /// Removes matches of ` \z`.
     DropLastSpace,
     Strip {
         content: String,
@@ -59,7 +59,7 @@ pub(super) enum DecodeStep {
 
 impl DecodeStep {
     /// Applies the step to `pieces`; `spare` is a scratch buffer. With `lossy`, invalid UTF-8 is replaced. Stops soon
-    /// after `most` bytes were written, which the caller reports as an error.
+    /// after `most` bytes are written, which the caller reports as an error.
     ///
     /// # Errors
     /// As [`RegexReplacer::replace`].
@@ -96,7 +96,8 @@ impl DecodeStep {
         Ok(())
     }
 
-    /// Returns true if a string, other than the first, is processed alike anywhere in the list, and stays one string.
+    /// Returns true if each string, apart from the first, is processed alike anywhere in the list, and remains one
+    /// string.
     pub fn is_context_free(&self) -> bool {
         match self {
             Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,
@@ -207,7 +208,7 @@ fn ctc(from: &StringList, into: &mut StringList, pad: &Replacer, delimiter: &Rep
     }
 }
 
-/// Applies `Ctc` to a string that differs from the one before.
+/// Applies `Ctc` to a string that differs from the previous one.
 pub(super) fn ctc_piece(
     piece: &[u8],
     into: &mut StringList,
@@ -290,7 +291,8 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Maximum bytes of a text in which comparing the needle with each position is faster than searching; a token is short.
+/// Maximum bytes of a text for which comparing the needle at each position is faster than searching; tokens are
+/// short.
 const SHORT_TEXT: usize = 64;
 
 /// Replaces all occurrences of a string, in linear time.
@@ -311,7 +313,7 @@ impl Replacer {
         }
     }
 
-    /// Appends `text` with `with` for every match, until `out` has more than `most` bytes.
+    /// Appends `text` with every match replaced by `with`, until `out` has more than `most` bytes.
     pub fn replace(&self, text: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         let Some(first) = self.first else {
             self.part(&mut 0, text, with, out, most);
@@ -338,8 +340,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends `text` like [`Replacer::replace`], comparing the needle with each occurrence of its first byte; the first is
-    /// at `at`.
+    /// Appends `text` like [`Replacer::replace`], by comparing the needle at each occurrence of its first byte. The
+    /// first such occurrence is at `at`.
     fn replace_short(&self, text: &[u8], first: u8, mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
         let needle = self.needle.text();
         let mut done = 0;
@@ -365,7 +367,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends a part of a text like [`Replacer::replace`], without the last `matched` bytes, which may begin a match.
+    /// Appends a part of a text like [`Replacer::replace`], except for the last `matched` bytes, which may begin a
+    /// match.
     pub fn part(&self, matched: &mut usize, part: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         if !self.needle.is_empty() {
             return self.needle.replace(matched, part, with.as_bytes(), out, most);

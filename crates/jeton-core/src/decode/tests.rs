@@ -38,7 +38,7 @@ const WORDPIECE: &str = r###"[{"type":"WordPiece","prefix":"##","cleanup":true}]
 const SENTENCE: &str = r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":false,"unk":0}]"#;
 
 #[test]
-fn without_parts_contents_are_put_together() {
+fn decoding_without_components_concatenates_contents() {
     let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "c"), (Kind::Special, "<s>")]);
     assert_eq!(decoded("null", &vocab, &[2, 0, 1, 0]).1, "<s>the cthe");
     let decoder = Decoder::from_json("null", &vocab, true, None).unwrap();
@@ -49,7 +49,7 @@ fn without_parts_contents_are_put_together() {
 
 /// Contents of all lengths around that of a copy, with spaces and unknown ids, equal decoding one by one.
 #[test]
-fn contents_of_all_lengths_are_put_together() {
+fn contents_of_all_lengths_are_concatenated() {
     let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();
     let kinds = [Kind::Token, Kind::EndsWord, Kind::Special, Kind::Added, Kind::Token];
     let kind = |id: u32| if id == 0 { Kind::EndsWord } else { kinds[id as usize % kinds.len()] };
@@ -84,7 +84,7 @@ fn contents_of_all_lengths_are_put_together() {
 }
 
 #[test]
-fn chains_of_known_tokenizers() {
+fn components_of_known_tokenizers_decode_as_in_hf() {
     assert_eq!(text(LLAMA, &["▁the", "▁c", "<0xE2>", "<0x96>", "<0x81>", "at"]), "the c▁at");
     assert_eq!(text(LLAMA, &["<0xE2>", "<0x96>", "x"]), "\u{fffd}\u{fffd}x");
     assert_eq!(decoded(LLAMA, &tokens(&["<0xE2>", "<0x96>"]), &[0, 1]).0, [0xe2, 0x96]);
@@ -98,7 +98,7 @@ fn chains_of_known_tokenizers() {
 }
 
 #[test]
-fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
+fn end_of_word_mark_of_a_byte_level_vocabulary_is_decoded() {
     let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "é"), (Kind::Added, "é!")]);
     let parts = r#"[{"type":"Replace","pattern":{"String":"<>"},"content":"Ġ"},{"type":"ByteLevel"},
         {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
@@ -151,7 +151,7 @@ fn added_tokens_in_the_byte_alphabet() {
 }
 
 #[test]
-fn what_a_token_adds() {
+fn token_has_its_bytes_in_the_middle_of_a_text() {
     let wordpiece = tokens(&["##ing", "ing"]);
     assert_eq!(middle(WORDPIECE, &wordpiece, false, 0), "ing");
     assert_eq!(middle(WORDPIECE, &wordpiece, false, 1), " ing");
@@ -167,7 +167,7 @@ fn what_a_token_adds() {
 }
 
 #[test]
-fn sentencepiece_takes_off_the_space_it_put() {
+fn sentencepiece_removes_the_dummy_prefix() {
     let vocab = vocab(&[
         (Kind::Special, "<unk>"),
         (Kind::Special, "<s>"),
@@ -188,7 +188,7 @@ fn sentencepiece_takes_off_the_space_it_put() {
 }
 
 #[test]
-fn refusals_name_what_they_refuse() {
+fn errors_name_the_refused_component() {
     let vocab = tokens(&["a"]);
     for (parts, named) in [
         (r#"[{"type":"Replace","pattern":{"Regex":"(a)\\1"},"content":""}]"#, "\\1"),
@@ -229,7 +229,7 @@ fn regexes_keep_bytes_outside_of_characters() {
 }
 
 #[test]
-fn a_regex_that_spends_its_budget_is_an_error() {
+fn regex_over_its_budget_is_an_error() {
     let vocab = tokens(&[&"a".repeat(20_000), "b"]);
     let parts = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"Regex":"(?=a*b)ac"},"content":""}]"#;
     let decoder = Decoder::from_json(parts, &vocab, false, None).unwrap();
@@ -241,7 +241,7 @@ fn a_regex_that_spends_its_budget_is_an_error() {
 }
 
 #[test]
-fn what_hf_panics_on_is_empty() {
+fn overlapping_strip_gives_the_empty_string() {
     let parts = r#"[{"type":"Strip","content":"x","start":2,"stop":5}]"#;
     assert_eq!(text(parts, &["x", "xxx", "axx"]), "a");
     assert_eq!(text(r#"[{"type":"BPEDecoder","suffix":""}]"#, &["ab", "c"]), " a b c");

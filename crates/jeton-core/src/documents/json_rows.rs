@@ -1,9 +1,9 @@
 //! JSON Lines → the text of one field of each row, unescaped into one buffer.
 //!
-//! Every row that this module accepts means the same to any JSON reader: the field is a string, and the last of several
-//! fields of one name counts. All else is left to the caller, which has the slow path and the error messages: invalid
-//! rows, rows that only lenient readers accept, missing fields, fields that are no string, half a surrogate pair in an
-//! escape, objects and arrays nested more than `MAX_DEPTH` deep.
+//! Every row that this module accepts means the same to any JSON reader: the field is a string, and the last of
+//! several fields with the same name counts. All other rows are left to the caller, which has the slow path and the
+//! error messages: invalid rows, rows that only lenient readers accept, rows without the field, fields that are not
+//! strings, escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH` deep.
 //!
 //! Cost: one pass over the bytes for UTF-8, one for line ends and one for JSON; memory for the texts. Other fields are
 //! checked and skipped without a copy. Left out: reading files, and errors of a row. Slow path: Python's `json.loads`.
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 128;
 /// Texts of consecutive rows.
 #[derive(Debug, Default)]
 pub struct FieldTexts {
-    /// The texts, back to back.
+    /// Concatenated texts.
     pub texts: String,
     /// Range of the text of each row; empty for a row that is left to the caller.
     pub spans: Vec<Span>,
@@ -29,11 +29,11 @@ pub struct FieldTexts {
 
 /// Texts as bytes while rows are read.
 ///
-/// Invariant: valid UTF-8, for only whole characters are appended.
+/// Invariant: valid UTF-8, because only whole characters are appended.
 #[derive(Default)]
 struct Texts(Vec<u8>);
 
-/// Reads `field` of each line; the last line may lack its end. Lines of invalid UTF-8 are left to the caller.
+/// Reads `field` of each line; the last line may lack a line end. Lines of invalid UTF-8 are left to the caller.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].
@@ -65,7 +65,7 @@ pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
 }
 
 impl Texts {
-    /// Drops all from `len` on, which is a length that the texts had before.
+    /// Drops the texts from `len` on; `len` is an earlier length.
     fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
@@ -78,8 +78,8 @@ impl Texts {
         self.push_str(c.encode_utf8(&mut [0; 4]));
     }
 
-    /// Appends the characters of UTF-16 code units from U+0080 on that are no surrogates, until `next` returns another
-    /// one or none; that one is lost.
+    /// Appends the characters of UTF-16 code units from U+0080 on that are not surrogates, until `next` returns
+    /// another unit or None. That other unit is lost.
     fn push_units(&mut self, mut next: impl FnMut() -> Option<u32>) {
         let mut bytes = [0; 3 * UNITS];
         loop {
@@ -109,12 +109,13 @@ impl Texts {
 
     fn into_string(self) -> String {
         debug_assert!(std::str::from_utf8(&self.0).is_ok());
-        // SAFETY: only whole characters are appended, and `truncate` is called with lengths between appends.
+        // SAFETY: only whole characters are appended, and `truncate` is only called with earlier lengths, between
+        // appends.
         unsafe { String::from_utf8_unchecked(self.0) }
     }
 }
 
-/// Code units that are collected before they are appended.
+/// Number of code units that are collected before they are appended.
 const UNITS: usize = 16;
 
 /// One line, and the position in it. Methods return `None` for a row that is left to the caller.
@@ -214,7 +215,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Fast path for a run of escapes of code units over U+007F, as in text that is not Latin. Stops before another one.
+    /// Fast path for a run of escapes of code units over U+007F, as in text beyond Latin script. Stops before another
+    /// one.
     fn wide_escapes(&mut self, out: &mut Texts) {
         let bytes = self.line.as_bytes();
         let at = &mut self.at;
@@ -243,7 +245,7 @@ impl<'a> Row<'a> {
             b'u' => {
                 let unit = self.unit()?;
                 if unit & 0xFC00 != 0xD800 {
-                    return char::from_u32(unit); // none for the second half of a pair
+                    return char::from_u32(unit); // None for the second half of a pair
                 }
                 self.byte(b'\\')?;
                 self.byte(b'u')?;
@@ -358,13 +360,13 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Value of four hexadecimal digits; over 0xFFFF if one is not.
+/// Returns the value of four hexadecimal digits; over 0xFFFF if a byte is not a digit.
 fn unit_of(digits: [u8; 4]) -> u32 {
     let [a, b, c, d] = digits.map(|digit| HEX[usize::from(digit)]);
     a << 12 | b << 8 | c << 4 | d
 }
 
-/// Value of each hexadecimal digit; 0x1_0000, which no digits have, for other bytes.
+/// Value of each hexadecimal digit; for other bytes 0x1_0000, which no digits produce.
 static HEX: [u32; 256] = {
     let mut values = [0x1_0000; 256];
     let mut digit = 0;
@@ -376,10 +378,10 @@ static HEX: [u32; 256] = {
     values
 };
 
-/// Bytes that are tested at once; the compiler makes vector instructions of the test.
+/// Number of bytes that are tested at once; the compiler makes vector instructions of the test.
 const STEP: usize = 32;
 
-/// Number of bytes before the first quote, backslash or control character.
+/// Returns the number of bytes before the first quote, backslash or control character.
 fn plain_len(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(step) = bytes[at..].first_chunk::<STEP>() {
@@ -402,10 +404,10 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < b' ')
 }
 
-/// Returns a word whose lowest set bit is in the first special byte of a little-endian word; 0 without any.
+/// Returns a word whose lowest set bit is in the first special byte of a little-endian word; 0 if there is none.
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // A borrow changes bytes above the first match only.
+    // A borrow only changes bytes above the first match.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     (below(word, b' ') | equal(b'"') | equal(b'\\')) & (ONES << 7)
@@ -429,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_of_each_row() {
+    fn field_of_each_row_is_read() {
         assert_eq!(texts(b""), []);
         let two = br#"{"text": "a\n\u00e9\ud83d\ude00"}
             {"id": [1, {"text": 2}], "text": "b"}"#;
@@ -442,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_must_look_at() {
+    fn rows_that_are_not_plain_are_left_to_the_caller() {
         let lines = [
             "",
             " ",
@@ -487,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn special_bytes_at_every_position() {
+    fn special_bytes_are_found_at_every_position() {
         for special in [b'"', b'\\', b'\n', 0, 0x1F] {
             for len in 0..100 {
                 let mut bytes = vec![b' '; len];
@@ -499,9 +501,9 @@ mod tests {
         assert_eq!(plain_len(&plain), plain.len());
     }
 
-    /// Strings of any characters and escapes, compared with `serde_json`.
+    /// Strings of any characters and escapes are read as by `serde_json`.
     #[test]
-    fn as_serde_json_reads_them() {
+    fn strings_are_read_as_by_serde_json() {
         let mut state = 1u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -556,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_utf8_is_the_callers() {
+    fn line_of_invalid_utf8_is_left_to_the_caller() {
         assert_eq!(texts(b"{\"text\": \"\xff\"}\n{\"text\": \"next\"}"), [None, some("next")]);
     }
 }

@@ -4,12 +4,12 @@ use super::Span;
 use crate::error::Result;
 use crate::util::alloc;
 
-/// Number of line ends.
+/// Returns the number of line ends.
 pub fn count_ends(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
 }
 
-/// Returns the ranges of the lines; the last one may lack its end. A line end is `\n` or `\r\n`.
+/// Returns the ranges of the lines; the last line may lack a line end. A line end is `\n` or `\r\n`.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_without_their_ends() {
+    fn spans_exclude_line_ends() {
         let lines = |text: &'static str| -> Vec<&str> {
             spans(text).unwrap().into_iter().map(|(start, end)| &text[start..end]).collect()
         };

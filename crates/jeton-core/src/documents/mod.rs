@@ -5,8 +5,8 @@
 //! lines       lines of text
 //! ```
 //!
-//! Invariant: every range is a range of characters of the buffer. Left out: reading files, and errors of single records:
-//! the caller has these.
+//! Invariant: every range is on character boundaries of the buffer. Left out: reading files, and errors of single
+//! records, which the caller handles.
 
 pub mod json_rows;
 pub mod lines;

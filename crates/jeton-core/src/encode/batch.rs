@@ -1,9 +1,15 @@
 //! Batched lookup of some hundred pretokens in the token table and the pretoken cache.
 //!
-//! A pipeline of four steps works on chunks of 64 pretokens, each step on the chunk after the next step's, so that cache
-//! misses overlap with other work: compute keys and prefetch buckets; probe the token table, and prefetch the pretoken cache
-//! for the misses; probe that, and prefetch token lists; write tokens. No loop branches on the result of a lookup, which is
-//! unpredictable; misses of both are listed for the caller. Cost: about sixty instructions for each pretoken, with vectors.
+//! A pipeline of four steps works on chunks of 64 pretokens. Each step works one chunk behind the previous step, so
+//! that cache misses overlap with other work:
+//!
+//! 1. Compute keys, and prefetch buckets of the token table.
+//! 2. Probe the token table, and prefetch buckets of the pretoken cache for the misses.
+//! 3. Probe the pretoken cache, and prefetch token lists.
+//! 4. Write tokens.
+//!
+//! No loop branches on the result of a lookup, which is unpredictable; misses of both tables are listed for the
+//! caller. Cost: about sixty instructions for each pretoken, with vectors.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,29 +19,29 @@ use super::token_table::{Bucket, TokenTable, NO_ID};
 use crate::util::short_key::{self, ShortKey};
 use crate::util::simd::{self, Portable};
 
-/// Most pretokens of a call.
+/// Maximum number of pretokens in a call.
 pub(super) const BATCH: usize = 256;
 
-/// Pretokens between two steps of the pipeline.
+/// Number of pretokens in a chunk, which a step processes at once.
 const CHUNK: usize = 64;
 
-/// Keys that are made and hashed together.
+/// Number of keys that are computed and hashed together.
 const KEYS: usize = 16;
 
 /// Buffers for up to [`BATCH`] pretokens.
 pub(super) struct PretokenBatch {
     keys: [ShortKey; BATCH],
-    starts: [u32; CHUNK], // of the current chunk, like their lengths
+    starts: [u32; CHUNK], // starts in the current chunk, like the lengths
     lens: [u32; CHUNK],
     hashes: [u32; BATCH],
-    offsets: [u32; BATCH],      // of the buckets of the token table, in bytes
-    found: [u32; BATCH + GAP],  // values of the token table; reads of fixed length go beyond the last
-    missed: [TableMiss; BATCH], // those that are not there
-    written: [Written; BATCH],  // of the misses of the token table
+    offsets: [u32; BATCH],      // offsets of the buckets of the token table, in bytes
+    found: [u32; BATCH + GAP],  // values of the token table; reads of fixed length exceed the last one
+    missed: [TableMiss; BATCH], // misses of the token table
+    written: [Written; BATCH],  // ids written up to each miss of the token table
     left: [CacheMiss; BATCH],
 }
 
-/// Ids up to a miss of the token table: their number after its tokens, if the cache has them.
+/// Number of ids after a miss of the token table, including the tokens of the miss if the pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,
@@ -52,22 +58,23 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns what finds the places between pretokens.
+    /// Returns a finder of positions between pretokens.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }
 }
 
-/// Finds places between the pretokens of a call.
+/// Finder of the positions in the ids that correspond to positions between the pretokens of a call.
 #[derive(Debug)]
 pub(super) struct Places<'b> {
     found: Found<'b>,
-    num_written: usize, // misses of the token table so far, and of both tables
+    num_written: usize, // number of misses of the token table passed so far; `num_left`: of both tables
     num_left: usize,
 }
 
 impl Places<'_> {
-    /// Returns the number of ids, and of misses of both tables, before pretoken `end`, which does not descend.
+    /// Returns the number of ids, and of misses of both tables, before pretoken `end`. `end` must not decrease
+    /// between calls.
     #[inline]
     pub(super) fn after(&mut self, end: u32) -> (usize, usize) {
         let Found { left, written, before } = self.found;
@@ -93,13 +100,13 @@ struct TableMiss {
 pub(super) struct CacheMiss {
     /// Index in the batch.
     pub(super) at: u32,
-    /// Index into the ids, before which its tokens belong.
+    /// Index into the ids; the tokens of this miss belong before it.
     pub(super) before: u32,
-    /// Value in the token table: no entry, or possibly one.
+    /// Value in the token table: [`super::token_table::NOT_ENTRY`] or [`super::token_table::MAYBE_ENTRY`].
     pub(super) found: u32,
 }
 
-/// Ids that one copy moves: copies of fixed length cost less.
+/// Number of ids that one copy moves: a copy of fixed length is cheaper.
 const GAP: usize = 16;
 
 const _: () = assert!(BATCH.is_multiple_of(CHUNK) && CHUNK.is_multiple_of(KEYS) && pretoken_cache::LIST == GAP);
@@ -120,11 +127,11 @@ impl Default for PretokenBatch {
     }
 }
 
-/// Probe of one bucket, for each instruction set.
+/// Operations on buckets and keys, for each instruction set.
 ///
-/// A value proves that the processor has the instructions that the methods run.
+/// A value of the type proves that the processor has the instructions that the methods use.
 trait Probe: Copy {
-    /// True if `hash` has vectors; other levels hash each key when it is made.
+    /// True if `hash` is vectorized; other levels hash each key when it is computed.
     const HASHES_VECTORS: bool = false;
 
     /// Hashes several keys.
@@ -133,7 +140,7 @@ trait Probe: Copy {
     }
     /// Returns the value of a key in a bucket.
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
-    /// Bitmap of the values that are no id.
+    /// Returns the bitmap of the values that are not ids.
     fn no_ids(self, found: &[u32; CHUNK]) -> u64;
 }
 
@@ -157,8 +164,8 @@ mod x86 {
     use crate::encode::token_table::MULTIPLIERS;
     use crate::util::simd::{HasAvx2, HasAvx512};
 
-    /// Lookup table: two bits a key, one for each equal half → index of the first key with both halves equal, else 3.
-    /// The two highest bits do not matter.
+    /// Lookup table from a bitmap of equal halves, two bits for each key, to the index of the first key with both
+    /// halves equal, or 3. The two highest bits are ignored.
     const NUMBERS: [u8; 256] = numbers();
 
     const fn numbers() -> [u8; 256] {
@@ -250,8 +257,8 @@ mod x86 {
 }
 
 impl PretokenBatch {
-    /// Appends to `ids` the tokens of the pretokens between neighboring `bounds` of `text`; bounds ascend, at most
-    /// [`BATCH`] + 1. Returns the misses.
+    /// Appends to `ids` the tokens of the pretokens between adjacent `bounds` of `text`. Bounds ascend; there are at
+    /// most [`BATCH`] + 1. Returns the misses.
     pub(super) fn find(
         &mut self,
         table: &TokenTable,
@@ -265,7 +272,8 @@ impl PretokenBatch {
         Found { left: &self.left[..left], written: &self.written[..missed], before }
     }
 
-    /// [`PretokenBatch::find`] with the instructions of a level. Returns the numbers of misses of the token table and of both.
+    /// [`PretokenBatch::find`] with the instructions of a level. Returns the numbers of misses of the token table and
+    /// of both tables.
     fn find_with(
         &mut self,
         instructions: simd::Detected,
@@ -316,8 +324,8 @@ impl PretokenBatch {
                 self.probe_cache(proof, cache, missed[step - 2]..missed[step - 1]);
             }
             if step >= 3 {
-                // SAFETY: chunks are written one after the other, below `count`, for which the capacity was reserved;
-                // `probe` has listed the misses of each in ascending order, each once, and each is within its chunk.
+                // SAFETY: chunks are written one after the other, below `count`, for which the capacity was reserved.
+                // `probe` has listed the misses of each chunk in ascending order, each one once and within its chunk.
                 unsafe { self.write(cache, chunk(step - 3), missed[step - 3]..missed[step - 2], ids, &mut num_left) };
             }
         }
@@ -333,11 +341,11 @@ impl PretokenBatch {
         let hashed = |key: ShortKey| {
             let hash = key.hash();
             let offset = table.offset(hash);
-            // SAFETY: an offset of this table.
+            // SAFETY: `offset` is an offset of this table.
             simd::prefetch(unsafe { table.bucket_at(offset) });
             (hash, offset)
         };
-        // Pretokens of which sixteen bytes can be read in place.
+        // Pretokens from whose start sixteen bytes can be read inside the text.
         let inside = match (bounds[count - 1] as usize + 16).cmp(&text.len()) {
             Ordering::Greater => bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()),
             _ => count,
@@ -371,7 +379,7 @@ impl PretokenBatch {
         if !L::HASHES_VECTORS {
             return;
         }
-        // In a loop of its own: vectors of keys are loaded when the stores of single keys are done.
+        // In a separate loop, so that vectors of keys are loaded after the stores of the single keys have completed.
         let sixteens = chunk.start / KEYS..chunk.end.div_ceil(KEYS);
         let keys = &self.keys.as_chunks::<KEYS>().0[sixteens.clone()];
         let hashes = &mut self.hashes.as_chunks_mut::<KEYS>().0[sixteens.clone()];
@@ -381,13 +389,13 @@ impl PretokenBatch {
             *offsets = hashes.map(|hash| table.offset(hash));
         }
         for &offset in &self.offsets[chunk] {
-            // SAFETY: an offset of this table.
+            // SAFETY: `offset` is an offset of this table.
             simd::prefetch(unsafe { table.bucket_at(offset) });
         }
     }
 
-    /// Probes the token table for a chunk. Adds the misses to the list: ascending, each once, each within the chunk.
-    /// Prefetches their buckets of the pretoken cache. Returns the number of misses listed.
+    /// Probes the token table for a chunk. Lists the misses in ascending order, each one once and within the chunk,
+    /// and prefetches their buckets of the pretoken cache. Returns the number of listed misses.
     #[inline(always)]
     fn probe<L: Probe>(
         &mut self,
@@ -399,7 +407,7 @@ impl PretokenBatch {
     ) -> usize {
         let keys = self.keys[chunk.clone()].iter().zip(&self.offsets[chunk.clone()]);
         for ((key, &offset), found) in keys.zip(&mut self.found[chunk.clone()]) {
-            // SAFETY: `make_keys` has set it to an offset of this table.
+            // SAFETY: `make_keys` has set `offset` to an offset of this table.
             *found = proof.probe(unsafe { table.bucket_at(offset) }, key);
         }
         let valid = u64::MAX >> (CHUNK - chunk.len());
@@ -415,7 +423,7 @@ impl PretokenBatch {
         missed
     }
 
-    /// Probes the pretoken cache for the misses with these numbers, and prefetches their tokens.
+    /// Probes the pretoken cache for the given range of misses, and prefetches their tokens.
     #[inline(always)]
     fn probe_cache<L: Probe>(&mut self, proof: L, cache: &PretokenCache, missed: Range<usize>) {
         let Self { keys, hashes, missed: list, .. } = self;
@@ -429,8 +437,8 @@ impl PretokenBatch {
     /// Appends the tokens of all hits of a chunk, and lists the misses of both tables.
     ///
     /// # Safety
-    /// Chunks are written one after the other, from 0 to `count` in all; `ids` had a capacity for
-    /// `MAX_TOKENS * count + GAP` more before the first. In `missed`, `at` ascends, never stays, and is within the chunk.
+    /// Chunks are written one after the other, from 0 to `count` in total. Before the first chunk, `ids` had capacity
+    /// for `MAX_TOKENS * count + GAP` more ids. In `missed`, `at` strictly ascends and is within the chunk.
     #[inline(always)]
     unsafe fn write(
         &mut self,
@@ -442,11 +450,11 @@ impl PretokenBatch {
     ) {
         let Self { found: table, missed: list, written, left, .. } = self;
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
-        // Pretokens before `from` are written, as at most `MAX_TOKENS` tokens each (`num_tokens` gives no more). So
-        // `len` is at most its value before the first chunk and `MAX_TOKENS * from`; the caller guarantees
-        // `from <= at < chunk.end <= count`. Each write begins at most at the end of its output, one token for each
-        // pretoken up to `at`, or `MAX_TOKENS` for the one at `at`: `GAP` more are reserved after it. SAFETY: all calls
-        // write at most `GAP` integers from there on, within the capacity.
+        // Pretokens before `from` are written, as at most `MAX_TOKENS` tokens each (`num_tokens` returns no more). So
+        // `len` is at most its value before the first chunk plus `MAX_TOKENS * from`; the caller guarantees `from <=
+        // at < chunk.end <= count`. Each write begins at the latest at the end of the output so far: one token for
+        // each pretoken up to `at`, or `MAX_TOKENS` for the one at `at`. `GAP` more ids are reserved after it.
+        // SAFETY: all calls write at most `GAP` integers from there on, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_entries = |len: usize, from: usize, to: usize| {
@@ -467,8 +475,8 @@ impl PretokenBatch {
             from = at + 1;
         }
         len = write_entries(len, from, chunk.end);
-        // SAFETY: `len` is within the capacity, as above, and each write has filled all up to the `len` that follows
-        // it.
+        // SAFETY: `len` is within the capacity, as shown above, and each write has initialized all ids up to the next
+        // value of `len`.
         unsafe { ids.set_len(len) };
     }
 }
@@ -477,7 +485,7 @@ impl PretokenBatch {
 mod tests {
     use super::*;
 
-    /// Random texts of lengths around the longest key.
+    /// Returns random texts with lengths around that of the longest key.
     fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {
         let mut next = |most: u64| {
             *chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -487,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn all_levels_find_what_the_tables_have() {
+    fn all_levels_give_the_tokens_in_the_tables() {
         let mut chance = 7;
         let mut kinds = [0; 3]; // hits in the token table, hits in the cache, misses
         for round in 0..300 {

@@ -1,45 +1,47 @@
-//! The caches of one thread for pretokens that are no token, one for each range of lengths.
+//! The caches of one thread for pretokens that are not single tokens, one for each range of lengths.
 //!
 //! ```text
-//! up to 15 bytes, if there is a token table     pretoken_cache, which has the keys of the token table
-//! up to 30 and 62 bytes                         a long_pretoken_cache each
+//! up to 15 bytes, if there is a token table     pretoken_cache, with the keys of the token table
+//! up to 30 bytes, up to 62 bytes                one long_pretoken_cache each
 //! more                                          not cached
 //! ```
 //!
-//! Pretokens are looked up in groups: first all keys are computed and their entries prefetched.
+//! Pretokens are looked up in groups: all keys are computed, and their entries prefetched, before the first lookup.
 
 use super::growable_cache::GrowableCache;
 use super::long_pretoken_cache::{LongKey, LongPretokenCache};
 use super::pretoken_cache::{self, PretokenCache};
 use crate::util::short_key::{self, ShortKey};
 
-/// Pretokens that are looked up, and merged, together.
+/// Number of pretokens that are looked up and merged together.
 pub(super) const GROUP: usize = 64;
 
-/// Longest cached pretoken, in bytes.
+/// Maximum length of a cached pretoken, in bytes.
 pub(super) const MAX_BYTES: usize = LongCache::MAX_BYTES;
 
 type MediumCache = LongPretokenCache<4, 8>;
 type LongCache = LongPretokenCache<8, 16>;
 
-/// log2 of the buckets of the pretoken cache, at least and at most: 8 MiB, and 16 MiB. It starts with the larger size
-/// if the limit permits: doubling it later costs a quarter of the time that 3 MB of text in many languages take.
+/// log2 of the minimum and maximum number of buckets of the pretoken cache: 8 MiB and 16 MiB. The cache starts with
+/// the larger size if the limit permits it, because doubling it later costs a quarter of the time that 3 MB of text
+/// in many languages take.
 const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
-/// log2 of the entries of a long-pretoken cache before `allocate_long`: they fit a page.
+/// log2 of the entries of a long-pretoken cache before `allocate_long`; these entries fit one page.
 const UNALLOCATED_BITS: u32 = 4;
 
-/// log2 of the entries of a long-pretoken cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
+/// log2 of the initial and maximum number of entries of a long-pretoken cache: 1 MiB and 40 MiB for both caches with
+/// their rings.
 const MEDIUM_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
-/// Caches with the keys of a group.
+/// Caches, with the keys of a group.
 pub(super) struct Caches {
     pretokens: PretokenCache,
     medium: MediumCache,
     long: LongCache,
     has_long: bool,      // true after `allocate_long`
-    max_pretoken: usize, // longest pretoken of the pretoken cache, in bytes; 0 before `allocate_pretokens`
+    max_pretoken: usize, // maximum length in the pretoken cache, in bytes; 0 before `allocate_pretokens`
     pretoken_keys: Box<[ShortKey; GROUP]>,
     medium_keys: Box<[LongKey<4>; GROUP]>,
     long_keys: Box<[LongKey<8>; GROUP]>,
@@ -93,8 +95,8 @@ impl Caches {
         [&mut self.pretokens, &mut self.medium, &mut self.long]
     }
 
-    /// Computes the key of the first `len` bytes of `text`, as number `i` of a group, and prefetches its entry. The text
-    /// has at least 64 bytes.
+    /// Computes the key of the first `len` bytes of `text`, as number `i` of a group, and prefetches its entry. The
+    /// text must have at least 64 bytes.
     #[inline(always)]
     pub(super) fn prefetch(&mut self, i: usize, text: &[u8], len: usize) {
         if len <= self.max_pretoken {

@@ -1,11 +1,11 @@
-//! Trait of caches that grow within the memory limit of all caches.
+//! Trait of caches that share one memory limit for growth.
 
 /// Bounded cache that can double its capacity.
 pub(super) trait GrowableCache {
-    /// Bytes that doubling takes; 0 if too few entries were evicted to double.
+    /// Bytes that doubling takes; 0 if there were too few evictions to double.
     fn growth_bytes(&self) -> usize;
     /// Doubles the capacity and keeps the entries.
     fn grow(&mut self);
-    /// Keeps the capacity and counts evictions anew.
+    /// Keeps the capacity and resets the count of evictions.
     fn keep_size(&mut self);
 }

@@ -1,14 +1,14 @@
-//! Bounded direct-mapped cache of longer pretokens: bytes → ids, one or two cache lines a lookup.
+//! Bounded direct-mapped cache of longer pretokens: bytes → ids, with one or two cache lines for each lookup.
 //!
-//! An insertion overwrites the entry that has the same index, so no recency is kept. A cache that has evicted twice as
-//! many entries as it has doubles, within the caller's memory limit; doubling sooner costs more than it gains. Keys are
-//! exact. The slow path is to merge again; no result depends on the cache.
+//! An insertion overwrites the entry with the same index, so no recency is tracked. A cache doubles, within the
+//! caller's memory limit, when it has evicted twice as many entries as it can hold; doubling sooner costs more than
+//! it saves. Keys are exact. Results do not depend on the cache: on a miss, the pretoken is merged again.
 
 use super::growable_cache::GrowableCache;
 use crate::util::simd;
 
-/// Key in words of 8 bytes and its ids. The last byte of the key is the length of the text, 0 in a free entry; the byte
-/// before it the number of ids.
+/// Key, in words of 8 bytes, and its ids. The last byte of the key is the length of the text (0 in a free entry), the
+/// byte before it the number of ids.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct CacheEntry<const WORDS: usize, const IDS: usize> {
@@ -16,8 +16,8 @@ struct CacheEntry<const WORDS: usize, const IDS: usize> {
     ids: [u32; IDS],
 }
 
-/// Cache for pretokens of up to `8 * WORDS - 2` bytes. Up to `IDS` ids are stored beside the key, more in a ring
-/// buffer: pretokens in a script that the vocabulary hardly covers take nearly one id a byte.
+/// Cache for pretokens of up to `8 * WORDS - 2` bytes. Up to `IDS` ids are stored beside the key, longer lists in a
+/// ring buffer: pretokens in a script that the vocabulary hardly covers take nearly one id for each byte.
 pub(super) struct LongPretokenCache<const WORDS: usize, const IDS: usize> {
     entries: Box<[CacheEntry<WORDS, IDS>]>,
     shift: u32,
@@ -41,7 +41,7 @@ impl<const WORDS: usize> Default for LongKey<WORDS> {
 }
 
 impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
-    /// Longest text, in bytes: the last two bytes of a key are counts.
+    /// Maximum length of a text, in bytes: the last two bytes of a key are counts.
     pub(super) const MAX_BYTES: usize = 8 * WORDS - 2;
 
     /// Creates a cache of 2^`bits` entries that may grow to 2^`max_bits`.
@@ -52,7 +52,7 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         Self { entries, shift: 64 - bits.max(1), ring, written: 0, max_entries: 1 << max_bits, num_evicted: 0 }
     }
 
-    /// Makes the key of the first `len` bytes of `text`, which has at least as many bytes as a key.
+    /// Computes the key of the first `len` bytes of `text`, which must be at least as long as a key.
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8], len: usize) -> LongKey<WORDS> {
         let mut key = [0; WORDS];
@@ -124,7 +124,7 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         start
     }
 
-    /// Inserts the ids of a key, unless there are none or too many.
+    /// Inserts the ids of a key. Does nothing for an empty list or one that is too long.
     #[inline(always)]
     pub(super) fn put(&mut self, key: &LongKey<WORDS>, ids: &[u32]) {
         if ids.is_empty() || ids.len() > MAX_IDS {
@@ -171,7 +171,7 @@ impl<const WORDS: usize, const IDS: usize> GrowableCache for LongPretokenCache<W
     }
 }
 
-/// Most ids of an entry: more than its text has bytes, and a count that fits in a byte.
+/// Maximum ids of an entry: at least one for each byte of its text, and a count that fits in a byte.
 const MAX_IDS: usize = 64;
 
 /// Hashes a key without its count. The products are independent of each other.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_was_put_there() {
+    fn hit_returns_the_inserted_ids() {
         let mut cache = LongPretokenCache::<4, 8>::new(6, 9);
         let padded = |i: usize| {
             let text = format!("{i}.").repeat(1 + i % 6);

@@ -1,8 +1,8 @@
-//! Encoding of pretokens in batches: the ids of `Model::encode`, faster.
+//! Encoding of pretokens in batches, with the ids of `Model::encode`.
 //!
-//! Invariant: each pretoken gets the ids that `Model::encode` gives it. These depend on nothing but the pretoken, so
-//! they can be looked up, cached, and computed in any order. Results that may hold special tokens are not cached: they
-//! depend on the caller's permission.
+//! Invariant: each pretoken gets the ids that `Model::encode` gives it. They depend only on the pretoken, so they can
+//! be looked up, cached, and computed in any order. Results that may contain special tokens are not cached, because
+//! they depend on the caller's permission.
 //!
 //! ```text
 //! boundaries of pretokens ─► token_table ─hit─► ids
@@ -14,16 +14,17 @@
 //!                            long_pretoken_cache ─miss─► model, many pretokens at once ─► gaps filled in order
 //! ```
 //!
-//! Most pretokens of most languages are one token: the token table finds them without a branch. The pretoken cache
-//! holds recent results for most of the others. Pretokens of several short texts are looked up together. Misses are
-//! collected, also across short texts, until some hundreds are pending; then longer ones are looked up in a cache of
-//! their own, and new ones are merged side by side.
+//! In most languages, most pretokens are one token, which the token table finds without a branch. The pretoken cache
+//! has recent results for most of the others. Pretokens of several short texts are looked up together. Misses are
+//! collected, also across short texts, until some hundreds are pending. Then the longer ones are looked up in the
+//! long-pretoken caches, and the remaining ones are merged together.
 //!
-//! The tables are built on request, or when encoding without them has cost about as much as building them
+//! The tables are built on request, or once encoding without them has cost about as much as building them
 //! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.
 //!
-//! Memory: the tables once; an [`EncodeWorker`] for each thread, about 10 MiB, pooled between calls; and 36 MiB into which the
-//! caches of all workers may grow (`JETON_CACHE_MB`). None of it grows with the text.
+//! Memory: the tables, shared by all threads; an [`EncodeWorker`] of about 10 MiB for each thread, pooled between
+//! calls; and up to 36 MiB by which the caches of all workers together may grow (`JETON_CACHE_MB`). Memory does not
+//! grow with the text.
 
 mod batch;
 mod caches;
@@ -60,16 +61,16 @@ use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// Pending ids, gaps included, that trigger a flush.
+/// Number of pending ids, including gaps, that triggers a flush.
 const WAITING: usize = 1 << 12;
 
-/// Bytes of pending pretokens that trigger a flush.
+/// Number of bytes of pending pretokens that triggers a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Bytes of a pretoken that are cut into parts and looked up together.
+/// Bytes of a pretoken that are split into parts and looked up together.
 const PARTS_BYTES: usize = 1 << 12;
 
-/// Longest text that is encoded here: offsets are 32-bit.
+/// Maximum length of a text that is encoded here, since offsets have 32 bits.
 pub const LONGEST: usize = 1 << 31;
 
 /// Capacity of the pool of workers.
@@ -78,33 +79,34 @@ const MAX_WORKERS: usize = 8;
 /// Bytes by which the caches of all workers together may grow.
 const MAX_GROWTH: usize = 36 << 20;
 
-/// Misses of a worker before it allocates its caches: the page faults of a cache of 8 MiB take 4 ms, as long as merging
-/// some thousands of pretokens.
+/// Number of misses of a worker before it allocates its caches. The page faults of a cache of 8 MiB take 4 ms, as
+/// long as merging some thousands of pretokens.
 const MISSES_WORTH_CACHES: usize = 1 << 10;
 
-/// Ids that one copy of fixed length moves.
+/// Number of ids that one copy of fixed length moves.
 const FIXED: usize = 16;
 
-/// Bytes of a text whose pretokens are looked up together with those of other texts.
+/// Maximum length of a text whose pretokens are looked up together with those of other texts, in bytes.
 const SHORT_TEXT: usize = 1 << 12;
 
-/// Readable bytes after each pending pretoken.
+/// Number of readable bytes after each pending pretoken.
 const PADDING: usize = 64;
 
-/// Cost of building the tables per vocabulary entry, in bytes that are encoded without them: 0.3 to 0.4 microseconds, where
-/// tables save 6 to 10 nanoseconds a byte of English.
+/// Cost of building the tables for each vocabulary entry, in bytes encoded without them: building takes 0.3 to 0.4
+/// microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Cost of merging a byte without tables, in bytes of pretokens that are entries.
+/// Cost of merging a byte without tables, relative to a byte of a pretoken that is an entry.
 const COST_OF_MERGING: usize = 4;
 
-/// Reads `JETON_TABLES=always` from the environment: for tests, and for services whose first request matters.
+/// Returns true if the environment has `JETON_TABLES=always`: for tests, and for services whose first request must be
+/// fast.
 fn always() -> bool {
     static ALWAYS: OnceLock<bool> = OnceLock::new();
     *made_once(&ALWAYS, || std::env::var("JETON_TABLES").as_deref() == Ok("always"))
 }
 
-/// [`MAX_GROWTH`], or the value of `JETON_CACHE_MB` in the environment.
+/// Returns [`MAX_GROWTH`], or the value of `JETON_CACHE_MB` in the environment.
 fn max_growth() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *made_once(&MOST, || {
@@ -113,19 +115,19 @@ fn max_growth() -> usize {
     })
 }
 
-/// Entries that are searched for split points in the time in which a byte is encoded without them.
+/// Number of entries that can be searched for split points in the time in which a byte is encoded without them.
 const ENTRIES_PER_BYTE: usize = 8;
 
 /// State that all threads share.
 #[derive(Debug)]
 pub struct Encoder {
-    marks: Marks, // in texts
+    marks: Marks, // spelling in texts
     tables: OnceLock<Tables>,
     growth: AtomicUsize,                         // bytes by which the caches have grown
-    building: AtomicU32,                         // process in which a thread builds the tables; 0: none does
+    building: AtomicU32,                         // id of the process in which a thread builds the tables; 0: none
     spent: AtomicUsize,                          // cost so far without tables, in bytes of text
-    break_even: usize,                           // cost at which the tables are built
-    split_points: OnceLock<Option<SplitPoints>>, // split points inside of pretokens; made for the first text
+    break_even: usize,                           // cost from which on the tables are built
+    split_points: OnceLock<Option<SplitPoints>>, // split points inside of pretokens; computed for the first text
     workers: [AtomicCell<EncodeWorker>; MAX_WORKERS],
 }
 
@@ -137,10 +139,10 @@ struct Tables {
     boundaries: Option<MergeBoundaries>, // split points inside of pretokens
 }
 
-/// A pretoken that no table has, and the position of its ids.
+/// A pretoken that is in no table, and the position of its ids.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
-    at: u32, // index into the pending ids, before which its own belong
+    at: u32, // index into the pending ids; its own ids belong before it
     start: u32,
     len: u32,
     may_be_entry: bool,
@@ -158,20 +160,20 @@ impl Miss {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IdSource {
     Cache,
-    Merges, // of the fast path; also the lookup of entries
+    Merges, // merging by the fast path, or the lookup of an entry
     Model,
 }
 
-/// Pretokens passed one by one, and those of short texts, to be looked up together.
+/// Pending pretokens, passed one by one or from short texts, which are looked up together.
 #[derive(Debug, Default)]
 struct PendingPretokens {
     bytes: Vec<u8>,
-    bounds: Vec<u32>,             // 0, then the end of each; empty without pretokens
-    between: Vec<(u32, Between)>, // with the number of pretokens before it
+    bounds: Vec<u32>,             // 0, then the end of each pretoken; empty without pretokens
+    between: Vec<(u32, Between)>, // with the number of preceding pretokens
     is_text: bool,                // all are UTF-8
 }
 
-/// What comes between two pretokens.
+/// Item between two pretokens.
 #[derive(Debug, Clone, Copy)]
 enum Between {
     /// An id that needs no lookup.
@@ -211,7 +213,7 @@ impl std::fmt::Debug for EncodeWorker {
 /// Output of a run.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// The ids; none where they are only counted.
+    /// The ids; empty if they are only counted.
     pub ids: Vec<u32>,
     /// Number of ids up to the end of each text.
     pub ends: Vec<usize>,
@@ -232,8 +234,8 @@ impl Tables {
     }
 }
 
-/// Builds the table of pretokens that are one token: all entries if whole entries win over merges, else those that
-/// merges produce.
+/// Builds the table of pretokens that are one token: all entries if whole entries take precedence over merges, else
+/// the entries that merges form.
 fn token_table(
     vocab: &Vocab,
     model: &Model,
@@ -268,7 +270,7 @@ fn token_table(
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
             Some(TokenTable::new(own, vocab.num_tokens()))
         }
-        // Without entries: the cache of pretokens has the keys of the table.
+        // A table without entries: the pretoken cache uses its keys.
         (_, None) if matches!((model, marks), (Model::Unigram(_), Marks::Spaces { .. })) => {
             Some(TokenTable::new(std::iter::empty(), 0))
         }
@@ -277,7 +279,7 @@ fn token_table(
 }
 
 impl Encoder {
-    /// Creates the encoder of a model, without tables. `marks`: in the texts that it gets.
+    /// Creates the encoder of a model, without tables. `marks`: spelling of `▁` in the texts that it gets.
     pub fn new(vocab: &Vocab, model: &Model, marks: Marks) -> Self {
         let is_free = always() || matches!(model, Model::Unigram(_)); // its table has no entries
         Self {
@@ -292,7 +294,7 @@ impl Encoder {
         }
     }
 
-    /// Accounts for `bytes` of text to be encoded, and builds the tables once that is worth their cost.
+    /// Accounts for `bytes` of text to be encoded, and builds the tables once they are worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.
@@ -300,13 +302,14 @@ impl Encoder {
         if self.tables.get().is_some() {
             return Ok(());
         }
-        // Load and store instead of an atomic addition: a lost update does no harm, and short texts save a locked
+        // Load and store instead of an atomic addition: a lost update is harmless, and short texts save a locked
         // instruction.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {
-            // Other threads take the slow path until then. In a child process that was forked meanwhile, the building
-            // thread does not exist: waiting would deadlock, and the tables would never be built.
+            // Until the tables are built, other threads take the slow path. The building thread does not exist in a
+            // child process that was forked in the meantime, where waiting for it would deadlock and the tables would
+            // never be built.
             let (building, own) = (self.building.load(Ordering::Relaxed), process::id());
             let take = || self.building.compare_exchange(building, own, Ordering::Acquire, Ordering::Relaxed);
             if building != own && take().is_ok() {
@@ -354,7 +357,7 @@ impl Encoder {
         }
     }
 
-    /// Reserves `bytes` of the memory limit for a worker; returns false if they exceed it.
+    /// Reserves `bytes` of the memory limit for a worker; returns false if that would exceed the limit.
     fn permits(&self, bytes: usize, growth: &mut usize) -> bool {
         let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= max_growth());
         let permitted = self.growth.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
@@ -390,8 +393,8 @@ impl Default for EncodeWorker {
 }
 
 impl EncodeWorker {
-    /// Allocates the caches once they are worth their cost, or with `JETON_TABLES=always` at once; that of short pretokens
-    /// once the token table exists.
+    /// Allocates the caches once they are worth their cost, or at once with `JETON_TABLES=always`. The cache of short
+    /// pretokens is allocated only after the token table is built.
     fn prepare(&mut self, encoder: &Encoder) {
         self.num_misses = self.num_misses.saturating_add(self.misses.len());
         if self.num_misses < MISSES_WORTH_CACHES && !always() {
@@ -403,7 +406,7 @@ impl EncodeWorker {
         }
     }
 
-    /// Adds what comes after the pretokens so far.
+    /// Adds an item after the pretokens so far.
     #[inline]
     fn come_between(&mut self, what: Between) {
         let Self { pending, between, ids, misses, .. } = self;
@@ -413,7 +416,7 @@ impl EncodeWorker {
         }
     }
 
-    /// Drops pending work, and shrinks buffers that a long pretoken has grown.
+    /// Drops pending work, and shrinks buffers that have grown for a long pretoken.
     fn clear(&mut self) {
         self.pending.bytes.clear();
         self.pending.bytes.shrink_to(4 * WAITING_BYTES);
@@ -432,28 +435,30 @@ impl EncodeWorker {
     }
 }
 
-/// One call: pretokens in, ids out.
+/// State of one call: pretokens in, ids out.
 pub struct EncodeCall<'r> {
     /// The entries.
     pub vocab: &'r Vocab,
     /// The model.
     pub model: &'r Model,
-    /// The special tokens that may come out of it.
+    /// The permitted special tokens.
     pub special: Specials<'r>,
-    /// Its tables, or that there are none yet.
+    /// The encoder, whose tables may not be built yet.
     pub encoder: &'r Encoder,
-    /// This thread's memory.
+    /// Buffers and caches of this thread.
     pub worker: &'r mut EncodeWorker,
     /// Cancellation callback.
     pub keep_going: KeepGoing<'r>,
     /// The output.
     pub out: &'r mut Written,
-    /// Looks up the pretokens of several short texts together: worth a copy of their bytes if texts are many.
+    /// Looks up the pretokens of several short texts together. For many short texts, this is worth a copy of their
+    /// bytes.
     pub joins_texts: bool,
 }
 
 impl<'r> EncodeCall<'r> {
-    /// Returns the split points inside of pretokens. The first short texts do not repay the search for those of a BPE model.
+    /// Returns the split points inside of pretokens. For SentencePiece's BPE, the first short texts do not justify
+    /// searching for them.
     #[inline]
     fn split_points(&self) -> Option<&'r SplitPoints> {
         let encoder: &'r Encoder = self.encoder;
@@ -488,7 +493,7 @@ impl EncodeCall<'_> {
         self.worker.come_between(Between::EndOfText);
     }
 
-    /// Encodes one pretoken, as the model sees it; `is_text` if it is known to be UTF-8.
+    /// Encodes one pretoken, spelled as the model sees it; `is_text` is true if it is known to be UTF-8.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -500,8 +505,8 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes `prefix`, spelled for the encoder, and a text as one pretoken, or as several if marks begin pretokens; nothing
-    /// without a text.
+    /// Encodes `prefix`, which is spelled for the encoder, and a text as one pretoken, or as several if marks begin
+    /// pretokens. Does nothing if the text is empty.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -522,8 +527,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the words of a text, between white space, each with a mark in front. Inside of a word, a mark begins another
-    /// pretoken.
+    /// Encodes the words of a text, which are separated by white space, each with a mark in front. Inside of a word,
+    /// a mark begins another pretoken.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -533,7 +538,7 @@ impl EncodeCall<'_> {
             let word = Word::at(text, start);
             let own = &text[start..word.end];
             if word.has_mark {
-                // A mark at the start is the word's own.
+                // A mark at the start of the word serves as the mark in front.
                 let skipped = usize::from(own.starts_with(WORD_START));
                 own.split(WORD_START).skip(skipped).try_for_each(|part| self.word(part))?;
             } else if !own.is_empty() {
@@ -571,7 +576,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes one pretoken, both parts of which are spelled for the encoder; nothing without the second.
+    /// Encodes one pretoken of two parts, both spelled for the encoder. Does nothing if the second part is empty.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         if bytes.is_empty() {
@@ -625,7 +630,7 @@ impl EncodeCall<'_> {
         self.worker.pending = pending;
     }
 
-    /// Adds the pretokens between neighboring `bounds` of `text`, whose first is 0, to the pending ones.
+    /// Adds the pretokens between adjacent `bounds` of `text` to the pending ones. The first bound is 0.
     #[inline]
     fn add_pending(&mut self, text: &[u8], bounds: &[u32]) -> Result<()> {
         if !self.worker.pending.is_text {
@@ -648,7 +653,7 @@ impl EncodeCall<'_> {
 
     /// Encodes one pretoken that begins with `prefix`, part by part.
     fn parts(&mut self, split_points: &SplitPoints, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
-        self.look_up_pending(); // they come before it
+        self.look_up_pending(); // they precede it
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
@@ -687,7 +692,7 @@ impl EncodeCall<'_> {
         let mut starts = std::mem::take(&mut self.worker.starts);
         let is_short = self.joins_texts && text.len() <= SHORT_TEXT;
         if !is_short {
-            self.look_up_pending(); // they come before it
+            self.look_up_pending(); // they precede it
         }
         let keep_going = self.keep_going;
         let next = finder.for_each_window(&mut starts, text, from, until, boundaries, keep_going, |rest, bounds| {
@@ -701,8 +706,8 @@ impl EncodeCall<'_> {
         next
     }
 
-    /// Looks up the pretokens between neighboring `bounds`, or the parts of one. `begin`: the first begins a pretoken;
-    /// the others do. `between`: what comes between them.
+    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. `begin`: whether the first
+    /// part, and whether the other parts, begin a pretoken. `between`: items between them.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
         let mut pending = between.iter().peekable();
         match self.encoder.token_table() {
@@ -807,21 +812,21 @@ impl EncodeCall<'_> {
         self.worker.found.resize(num, TokenRange::default());
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
-            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // one part was counted as text
+            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // counted once as text
             self.encoder.prepare(self.vocab, self.model, cost, self.keep_going)?;
         }
         Ok(())
     }
 
-    /// Encodes the misses with these indexes, at most [`GROUP`].
+    /// Encodes a group of at most [`GROUP`] misses, given by their indices.
     fn find(&mut self, group: Range<usize>) -> Result<()> {
         let mut sources = self.look_up_caches(group.clone());
         self.merge(group.clone(), &mut sources)?;
         self.run_model(group, &sources)
     }
 
-    /// Looks up misses in the caches. Of the others, entries get their id, and those that the fast path supports become
-    /// jobs. Returns the source of each.
+    /// Looks up misses in the caches. Of the remaining ones, entries get their id, and pretokens that the fast path
+    /// supports become jobs. Returns the source of each.
     fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;
@@ -870,8 +875,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the misses that are left to the model, adds up the scores of words if it has any, and inserts the new
-    /// results into the caches.
+    /// Encodes the misses that are left to the model, adds up the scores of words if the model has scores, and
+    /// inserts the new results into the caches.
     fn run_model(&mut self, group: Range<usize>, sources: &[IdSource; GROUP]) -> Result<()> {
         let uses_caches = self.uses_caches();
         let added_up = self.model.as_sum_of_words();
@@ -915,7 +920,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Returns true if results do not depend on the caller's permission of special tokens.
+    /// Returns true if results do not depend on the permitted special tokens.
     fn uses_caches(&self) -> bool {
         matches!(self.special, Specials::None)
     }
@@ -935,7 +940,7 @@ impl EncodeCall<'_> {
             out.ids.reserve(total + FIXED);
         }
         let mut between = between.iter().peekable();
-        let (mut from, mut filled) = (0, 0); // ids that are written, and those of them that were not among `ids`
+        let (mut from, mut filled) = (0, 0); // number of copied `ids`, and of written ids from elsewhere
         for number in 0..=misses.len() {
             while let Some((place, what)) = between.next_if(|(place, _)| place.misses as usize <= number) {
                 let at = place.ids as usize;
@@ -966,7 +971,7 @@ impl EncodeCall<'_> {
     }
 }
 
-/// Place between two pending pretokens: the numbers of ids and misses before it.
+/// Position between two pending pretokens: the numbers of ids and misses before it.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     ids: u32,
@@ -979,8 +984,8 @@ impl Place {
     }
 }
 
-/// Appends a range of a text; returns its offset and length. Most ranges are short, and a copy of fixed length costs
-/// less.
+/// Appends a range of a text; returns its offset and length. Most ranges are short, for which a copy of fixed length
+/// is cheaper.
 #[inline(always)]
 fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32) {
     let (at, len) = (bytes.len(), end - start);
@@ -994,7 +999,7 @@ fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32
     (at as u32, len as u32)
 }
 
-/// Appends a range of a list, likewise.
+/// Appends a range of a list, by a copy of fixed length if it is short.
 #[inline(always)]
 fn append(out: &mut Vec<u32>, list: &[u32], from: usize, len: usize) {
     let (end, len_after) = (from + len, out.len() + len);

@@ -1,22 +1,23 @@
-//! Bounded cache of recent pretokens, per thread: up to 15 bytes that are no entry → their tokens.
+//! Bounded cache of recent pretokens, per thread: pretokens of up to 15 bytes that are not entries → their tokens.
 //!
-//! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full bucket
-//! evicts one of its keys, chosen by the hash; a table that evicts more keys than it has buckets doubles, within the
-//! caller's memory limit. No result depends on the cache: the slow path is to merge again.
+//! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full
+//! bucket evicts one of its keys, chosen by the hash. A table doubles, within the caller's memory limit, when it has
+//! evicted more keys than it has buckets. Results do not depend on the cache: on a miss, the pretoken is merged
+//! again.
 //!
-//! Token lists are stored in a ring buffer that overwrites the oldest. Each list begins with the hash of its pretoken,
-//! so that the key of an overwritten list is found and removed.
+//! Token lists are stored in a ring buffer; new lists overwrite the oldest. Each list begins with the hash of its
+//! pretoken, so that the key of an overwritten list can be found and removed.
 
 use super::growable_cache::GrowableCache;
 use super::token_table::{Bucket, TokenTable, NO_ID};
 use crate::util::short_key::{self, ShortKey};
 use crate::util::simd;
 
-/// Most tokens of a pretoken: one for each byte.
+/// Maximum tokens of a pretoken: one for each byte.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// Packed reference to a list: [`NO_ID`], the number of tokens, and the offset in the ring. The values for no entry are
-/// lists of 0 tokens.
+/// Shift of the number of tokens in a packed reference to a list, which has [`NO_ID`], this number, and the offset in
+/// the ring. The values for "no entry" read as lists of 0 tokens.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 
@@ -26,7 +27,7 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Ids that one read of fixed length takes: a list, and whatever follows it.
+/// Number of ids that one read of fixed length takes: a list, and unrelated ids after it.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
 /// Capacity of the ring for each bucket, in groups of four integers.
@@ -70,7 +71,7 @@ impl PretokenCache {
         self.table.bucket(hash)
     }
 
-    /// Returns the packed reference of a pretoken; of 0 tokens on a miss.
+    /// Returns the packed reference of a pretoken; on a miss, one with 0 tokens.
     #[inline(always)]
     pub(super) fn get(&self, key: ShortKey) -> u32 {
         self.table.get(key)
@@ -82,7 +83,7 @@ impl PretokenCache {
         simd::prefetch(self.list(packed));
     }
 
-    /// Returns the tokens of a list, and whatever follows them.
+    /// Returns the tokens of a list, and unrelated ids after them.
     #[inline(always)]
     pub(super) fn list(&self, packed: u32) -> &[u32; LIST] {
         const ANYTHING: &[u32; LIST] = &[0; LIST];
@@ -99,7 +100,7 @@ impl PretokenCache {
         count
     }
 
-    /// Inserts the tokens of a pretoken, unless there are none or too many.
+    /// Inserts the tokens of a pretoken. Does nothing for an empty list or one that is too long.
     #[inline]
     pub(super) fn put(&mut self, key: ShortKey, ids: &[u32]) {
         if !(1..=MAX_TOKENS).contains(&ids.len()) {
@@ -114,7 +115,7 @@ impl PretokenCache {
         self.num_evicted += usize::from(self.table.put(key, packed));
     }
 
-    /// Allocates `length` groups of the ring, and removes the keys of the lists that were there.
+    /// Allocates `length` groups of the ring, and removes the keys of the lists stored there.
     fn allocate(&mut self, length: usize) -> usize {
         let end = self.ring.len() - PADDING;
         if self.next + length > end {
@@ -126,7 +127,7 @@ impl PretokenCache {
         while self.oldest < self.next {
             let first = self.ring[self.oldest][0];
             if first == 0 {
-                self.oldest = end; // nothing was written from here on
+                self.oldest = end; // nothing is stored after it
                 break;
             }
             let is_here = |packed: u32| (packed & OFFSET_MASK) as usize == self.oldest;
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_was_put_there() {
+    fn hit_returns_the_inserted_tokens() {
         let mut cache = PretokenCache::new(4, 7);
         let key = |i: usize| ShortKey::of(format!("{i}{}", ".".repeat(i % 12)).as_bytes());
         let ids = |i: usize| (0..1 + i % MAX_TOKENS).map(|k| (1000 * k + i) as u32).collect::<Vec<_>>();

@@ -1,9 +1,9 @@
-//! Hash table of the pretokens that are one token: up to 15 bytes of text → id, one cache line a lookup.
+//! Hash table of the pretokens that are one token: up to 15 bytes of text → id, with one cache line for each lookup.
 //!
-//! A bucket of 64 bytes has three exact keys of 16 bytes and their ids; a fourth id is the answer for any other key. A
-//! lookup does not branch: nothing predicts whether a pretoken is an entry. Entries are inserted by rising id, so those
-//! that overflow a bucket are rare ones; the bucket's fourth id then says that it is incomplete, and a bitmap says
-//! which texts may be meant.
+//! A bucket of 64 bytes has three exact keys of 16 bytes and their ids; a fourth id is the result for any other key.
+//! A lookup does not branch, because whether a pretoken is an entry is unpredictable. Entries are inserted by
+//! ascending id, so the entries that overflow a bucket are rare ones. The bucket's fourth id then says that it is
+//! incomplete, and a bitmap says which texts may be such entries.
 //!
 //! The table is built once and read-only, so all threads share it. Memory: 64 bytes for one or two entries.
 //! [`super::batch`] probes it for many pretokens at once.
@@ -14,9 +14,9 @@ use crate::util::huge_pages::HugeVec;
 use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::simd;
 
-/// Flag of values that are no id.
+/// Flag of values that are not ids.
 pub(super) const NO_ID: u32 = 1 << 31;
-/// Value of a key that is no entry.
+/// Value of a key that is not an entry.
 pub(super) const NOT_ENTRY: u32 = NO_ID;
 /// Value of a key that may be an entry: its bucket has overflowed.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
@@ -36,7 +36,7 @@ impl ShortKey {
 
 /// One cache line: three keys, the value of each, and the value of any other key.
 #[derive(Clone, Copy)]
-#[repr(C, align(64))] // `batch` loads it as one vector, whose first 48 bytes are the keys
+#[repr(C, align(64))] // `batch` loads it as one vector; the first 48 bytes are the keys
 pub(super) struct Bucket {
     pub(super) keys: [ShortKey; 3],
     pub(super) ids: [u32; 4],
@@ -45,7 +45,7 @@ pub(super) struct Bucket {
 /// log2 of the bytes of a bucket.
 const BUCKET_SHIFT: u32 = size_of::<Bucket>().trailing_zeros();
 
-// Without padding: all 64 bytes are initialized.
+// There is no padding, so all 64 bytes are initialized.
 const _: () =
     assert!(size_of::<ShortKey>() == 16 && size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, keys) == 0);
 
@@ -66,15 +66,15 @@ impl Bucket {
 
 /// Hash table of short keys, with buckets of three.
 ///
-/// Invariant: `buckets.len() == 1 << (32 - shift)` and `BUCKET_SHIFT <= shift < 32`, so any 32-bit hash, shifted, is the index of a
-/// bucket. [`TokenTable::with_buckets`] checks it, and no other function sets these two.
+/// Invariant: `buckets.len() == 1 << (32 - shift)` and `BUCKET_SHIFT <= shift < 32`, so any 32-bit hash, shifted, is
+/// the index of a bucket. [`TokenTable::with_buckets`] checks this, and no other function sets these two fields.
 pub(super) struct TokenTable {
     buckets: HugeVec<Bucket>,
     shift: u32,           // hash >> shift: index of a bucket
-    overflow: Box<[u64]>, // bitmap by hash of the entries that are in no bucket; one text in twenty is a false positive
+    overflow: Box<[u64]>, // bitmap by hash of the entries that are in no bucket; false positives: one text in twenty
 }
 
-/// Entries that are added together: the cache line of each is fetched meanwhile.
+/// Number of entries that are added together; the cache line of each is prefetched first.
 const GROUP: usize = 32;
 
 /// log2 of the bits of the overflow bitmap.
@@ -98,8 +98,8 @@ fn overflow_hash(text: &[u8]) -> usize {
 }
 
 impl TokenTable {
-    /// Builds the table of `(content, id)`, most frequent first; no content is empty. Contents of more than 15 bytes
-    /// only set overflow bits.
+    /// Builds the table of `(content, id)`, most frequent first; contents are not empty. Contents of more than 15
+    /// bytes only set overflow bits.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
         let overflow = vec![0; 1 << (OVERFLOW_BITS - 6)].into();
@@ -116,7 +116,7 @@ impl TokenTable {
         }
     }
 
-    /// Adds an entry of the vocabulary with this hash in the overflow bitmap.
+    /// Adds an entry of the vocabulary; `overflow` is its hash in the overflow bitmap.
     #[inline(always)]
     fn add(&mut self, key: ShortKey, overflow: usize, id: u32) {
         if key.is_longer() {
@@ -162,7 +162,7 @@ impl TokenTable {
         own.is_none()
     }
 
-    /// Removes a key with this hash whose value is `gone`; returns false if there is none.
+    /// Removes a key with this hash whose value satisfies `gone`; returns false if there is none.
     #[inline]
     pub(super) fn remove(&mut self, hash: u32, gone: impl Fn(u32) -> bool) -> bool {
         let bucket_index = self.bucket_index(hash);
@@ -233,7 +233,8 @@ impl TokenTable {
     #[inline(always)]
     pub(super) unsafe fn bucket_at(&self, offset: u32) -> &Bucket {
         debug_assert!((offset as usize) < size_of_val(&*self.buckets) && offset.is_multiple_of(1 << BUCKET_SHIFT));
-        // SAFETY: the offset of a bucket of the table, as the caller guarantees, and a bucket has `1 << BUCKET_SHIFT` bytes.
+        // SAFETY: the caller guarantees that `offset` is the offset of a bucket of this table, and a bucket has `1 <<
+        // BUCKET_SHIFT` bytes.
         unsafe { &*self.buckets.as_ptr().byte_add(offset as usize) }
     }
 
@@ -242,7 +243,7 @@ impl TokenTable {
     pub(super) fn bucket(&self, hash: u32) -> &Bucket {
         let bucket_index = self.bucket_index(hash);
         debug_assert!(bucket_index < self.buckets.len());
-        // SAFETY: `hash >> shift` is below `1 << (32 - shift)`, which is the number of buckets: the invariant of
+        // SAFETY: `hash >> shift` is below `1 << (32 - shift)`, the number of buckets by the invariant of
         // `TokenTable`.
         unsafe { self.buckets.get_unchecked(bucket_index) }
     }
@@ -259,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_is_found_or_may_be_there() {
+    fn lookup_of_an_entry_finds_it_or_tells_that_it_may_exist() {
         let contents: Vec<String> = (0..20_000u32).map(|i| format!("{:x}", i.wrapping_mul(0x9E37_79B1))).collect();
         let table =
             TokenTable::new(contents.iter().zip(0..).map(|(content, id)| (content.as_bytes(), id)), contents.len());

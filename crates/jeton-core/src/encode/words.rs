@@ -1,13 +1,13 @@
-//! Words of a text: runs of characters that are no white space, and whether they have a `▁` of their own.
+//! Words of a text: runs of characters that are not white space, and whether they contain a `▁`.
 //!
-//! Cost: one comparison for each byte, and the decoding of characters whose first byte white space or `▁` may have.
+//! Cost: one comparison for each byte; only characters whose first byte may begin white space or `▁` are decoded.
 
 use crate::vocab::alphabet::WORD_START;
 
-/// The word at a position of a text; empty before white space.
+/// The word at a position of a text; empty if the position is white space.
 pub(super) struct Word {
     pub(super) end: usize,
-    pub(super) next: usize, // what follows the white space character after it
+    pub(super) next: usize, // position after the white space character that follows the word
     pub(super) has_mark: bool,
 }
 
@@ -18,7 +18,7 @@ impl Word {
         let bytes = text.as_bytes();
         let (mut at, mut has_mark) = (start, false);
         loop {
-            // The first bytes of white space and of the mark in UTF-8, and of other characters.
+            // First bytes, in UTF-8, of white space, of the mark, and of some other characters.
             let may_begin = |&byte: &u8| byte <= b' ' || matches!(byte, 0xC2 | 0xE1..=0xE3);
             at = bytes[at..].iter().position(may_begin).map_or(text.len(), |found| at + found);
             match text[at..].chars().next() {

@@ -1,11 +1,12 @@
-//! Merges that `transformers` makes of the pieces of a SentencePiece model, for Hugging Face's BPE.
+//! Merges that `transformers` creates from the pieces of a SentencePiece model, for Hugging Face's BPE.
 //!
-//! Every split of a piece into two others is a merge. Version 4 orders them by descending score, then by descending length
-//! of the left and of the right part, in characters; version 5 by ascending id and length. All pieces take part, also
-//! control, unused and byte pieces.
+//! Every split of a piece into two others is a merge. Version 4 of `transformers` orders the merges by descending
+//! score, then by descending length of the left and of the right part, in characters; version 5 by ascending id and
+//! length. All pieces take part, including control, unused and byte pieces.
 //!
-//! Invariant: equals `generate_merges`. Cost: O(m log m) for m splits; a lookup of both parts for each character boundary of
-//! a piece at which both have the length of some piece. These are at most the square root of twice the bytes of all pieces.
+//! Invariant: equals `generate_merges`. Cost: O(m log m) for m splits. Both parts are looked up at each character
+//! boundary of a piece at which both have the length of some piece; there are at most as many lengths as the square
+//! root of twice the bytes of all pieces.
 //! Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (facts).
 
 use std::cmp::Ordering;
@@ -25,7 +26,7 @@ pub enum MergeOrder {
 /// Returns (left, right, result) of all merges, in order of rank. `scores` are by id.
 pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u32, u32)> {
     let ids: HashMap<&[u8], u32> = entries.iter().map(|(id, _, content)| (content, id)).collect();
-    // Of a long piece, few splits have parts of lengths that occur at all.
+    // A long piece has few splits whose parts have a length that occurs at all.
     let lengths: HashSet<usize> = entries.iter().map(|(_, _, content)| content.len()).collect();
     let mut rows: Vec<_> = entries.iter().collect();
     rows.sort_by_key(|row| row.0);
@@ -62,7 +63,7 @@ mod tests {
     use crate::vocab::Kind;
 
     #[test]
-    fn both_orders() {
+    fn merges_are_ordered_by_score_or_by_id() {
         let pieces = ["a", "b", "ab", "aa", "aab", "aaa"];
         let entries: List = (0..).zip(pieces).map(|(id, piece)| (id, Kind::Token, piece)).collect();
         let scores = [0.0, 0.0, -3.0, -1.0, -2.0, -1.0];

@@ -35,7 +35,7 @@ pub struct TokenizerFile {
     pub has_merges: bool,
 }
 
-/// Strings, concatenated: an allocation for each of a hundred thousand takes as long as parsing them.
+/// Strings, concatenated, because a hundred thousand allocations take as long as parsing the strings.
 #[derive(Debug, Default)]
 pub struct Strings {
     text: String,
@@ -53,7 +53,7 @@ impl Strings {
         self.ends.len()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no strings.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -206,8 +206,8 @@ impl VocabColumns {
     }
 }
 
-/// Returns the ids of merges: left, right and the result, in which the right one loses the prefix of symbols inside a
-/// word.
+/// Returns the ids of merges: left, right and result. In the result, the right part lacks the prefix of symbols
+/// inside a word.
 fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len() / 2);
@@ -236,7 +236,7 @@ struct TokenizerRaw {
 struct ModelRaw {
     rest: Map<String, Value>,
     vocab: VocabColumns,
-    merges: Strings, // left and right in turns
+    merges: Strings, // left and right alternate
     has_merges: bool,
 }
 
@@ -308,7 +308,7 @@ impl<'de> Visitor<'de> for VocabVisitor<'_> {
         Ok(())
     }
 
-    // The vocabulary of a Unigram model: pairs of piece and score, whose indices are their ids.
+    // The vocabulary of a Unigram model: pairs of piece and score; the index of a pair is its id.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
         while seq.next_element_seed(Seed(ScoredVisitor(self.0)))?.is_some() {
             self.0.ids.push(self.0.ids.len() as u32);
@@ -420,14 +420,15 @@ pub struct WrittenVocab {
     pub json: String,
     /// Added tokens with the spelling of an ordinary entry, which conflict with it.
     pub clashes: Vec<u32>,
-    /// Added tokens, not special, in `model.vocab` that are not entries of the model: HF's model may produce them from
-    /// text.
+    /// Added tokens, not special, that `model.vocab` contains although they are not entries of the model: HF's model
+    /// may produce them from text.
     pub exposed: Vec<u32>,
 }
 
-/// Writes `model.vocab`: all ordinary entries, and added tokens, because HF otherwise ignores the id of an added token if
-/// ids have gaps. If HF assigns their ids anyway, the last added tokens are omitted, from the first on that is not special
-/// or has an id from `num_listed`. Tokens for which `is_model` is true are not omitted.
+/// Writes `model.vocab` with all ordinary entries. Added tokens are included, because HF otherwise ignores the id of
+/// an added token if ids have gaps. If HF assigns their ids anyway, the last added tokens are omitted: those from the
+/// first one on that is not special or has an id of at least `num_listed`. Tokens for which `is_model` returns true
+/// are not omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with one spelling.
@@ -490,9 +491,9 @@ pub fn vocab_json(
     Ok(WrittenVocab { json: text(json)?, clashes, exposed })
 }
 
-/// Writes `model.vocab` of a Unigram model: spelling and score of every id; returns also whether HF's parser reads all
-/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens after the scores are not pieces, and
-/// HF gives them the ids after the list, which must include the unknown token.
+/// Writes `model.vocab` of a Unigram model: spelling and score of every id. The flag is true if HF's parser reads all
+/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens after the scores are not
+/// pieces; HF gives them the ids after the list, which must include the unknown token.
 ///
 /// # Errors
 /// As [`Spelling::write`].
@@ -518,11 +519,12 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
     Ok(Some((json, is_exact)))
 }
 
-/// Returns the first two pieces of one score, by descending score, that two others form. SentencePiece merges the leftmost
-/// in the text, a merge list the first in the list; trained models have none.
+/// Returns the first two pieces of equal score, by descending score, such that each is the concatenation of two
+/// others. SentencePiece merges the leftmost one in the text, a merge list the first one in the list. Trained models
+/// have no such pieces.
 ///
-/// Runs of one character are ignored: Llama and Mistral gave all runs of spaces one score after training. There both rules
-/// give the longest run, which was tested (runs of up to 120 spaces in several contexts), not proved.
+/// Runs of one character are ignored: Llama and Mistral gave all runs of spaces one score after training. For these
+/// both rules give the longest run, which was tested (runs of up to 120 spaces in several contexts), not proved.
 ///
 /// Cost: O(bytes of the pieces), and sorting.
 #[must_use]
@@ -536,7 +538,7 @@ pub fn tied_pieces(vocab: &Vocab, scores: &[f64]) -> Option<(u32, u32)> {
     let is_tie = |a: u32, b: u32| score(a) == score(b) && (run_of(a).is_none() || run_of(a) != run_of(b));
     let mut ids: Vec<u32> = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, ..)| id).collect();
     ids.sort_by(|&a, &b| score(b).total_cmp(&score(a))); // stable
-    let mut splits = None; // made for the first tie
+    let mut splits = None; // computed at the first tie
     let mut tied = ids.chunk_by(|&a, &b| score(a) == score(b)).filter(|tied| tied.len() > 1);
     tied.find_map(|tied| {
         let splits = splits.get_or_insert_with(|| Splits::new(vocab));
@@ -545,7 +547,7 @@ pub fn tied_pieces(vocab: &Vocab, scores: &[f64]) -> Option<(u32, u32)> {
     })
 }
 
-/// Splits of texts into two pieces.
+/// Lookup of splits of texts into two pieces.
 struct Splits {
     pieces: Trie,
     reversed: Trie,

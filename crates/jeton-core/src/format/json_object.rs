@@ -1,4 +1,4 @@
-//! JSON objects of files: members with many entries are parsed into columns, the others are kept as a tree.
+//! JSON objects of files: members with many entries are parsed into columns, all others are kept as a tree.
 
 use std::fmt;
 
@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// An object while it is parsed.
+/// An object under construction by the parser.
 pub(super) trait Object<'de> {
-    /// What the file should have here, for errors.
+    /// Description of the expected value, for errors.
     const EXPECTED: &'static str;
     /// Path of the object, with a dot after it; empty for the whole file.
     const PATH: &'static str;
 
-    /// Parses the value of a member with many entries; None for another member. Returns true if it was parsed before.
+    /// Parses the value of a member with many entries; None for another member. Returns true if it has already been
+    /// parsed.
     fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
         -> std::result::Result<Option<bool>, A::Error>;
 
@@ -58,7 +59,7 @@ impl<'de, O: Object<'de>> Visitor<'de> for ObjectVisitor<'_, O> {
     }
 }
 
-/// Parses a whole file: an object.
+/// Parses a whole file, which must be an object.
 ///
 /// # Errors
 /// [`Error::format`] with line and column.
@@ -79,7 +80,7 @@ pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
 /// Writes the members that were kept as a tree.
 ///
 /// # Errors
-/// [`Error::format`] if that fails.
+/// [`Error::format`] if writing fails.
 pub(super) fn text(rest: &Map<String, Value>) -> Result<String> {
     serde_json::to_string(rest).map_err(|error| Error::format(error.to_string(), "$"))
 }

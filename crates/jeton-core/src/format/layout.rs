@@ -1,8 +1,8 @@
 //! Id layouts for SentencePiece models: fairseq's numbering, which Hugging Face's multilingual models retain.
 //!
-//! Named special tokens have fixed ids; the id of a piece is its index plus an offset; language codes follow the pieces, and
-//! the mask token is last. The model's unknown and control pieces have no separate entry if the layout names them. Entries
-//! are renumbered while the vocabulary is built.
+//! Named special tokens have fixed ids. The id of a piece is its index plus an offset. Language codes follow the
+//! pieces, and the mask token is last. The model's unknown and control pieces have no separate entry if the layout
+//! names them. Entries are renumbered while the vocabulary is built.
 //!
 //! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as described in
 //! huggingface/transformers 4.x, `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
@@ -55,7 +55,7 @@ pub struct Arranged {
     pub mask: Option<u32>,
 }
 
-/// Assigns ids to the pieces of a model: its own, or those of a layout.
+/// Assigns ids to the pieces of a model: their own ids, or those of a layout.
 ///
 /// # Errors
 /// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or with a piece that text can
@@ -119,10 +119,11 @@ pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arrange
     Ok(Arranged { entries, scores, mask })
 }
 
-/// Inverse of [`arrange`]: the pieces of the model, whose ids end before `end`, in the order of their indices.
+/// Inverse of [`arrange`]: returns the pieces of the model, whose ids end before `end`, in the order of their
+/// indices.
 ///
-/// An index whose id is that of a special token of the layout, or of no token, belonged to a piece that the layout names.
-/// These get the names in `control`, in this order, as `SentencePiece`'s trainer numbers them.
+/// An index whose id is that of a special token of the layout, or of no token, belonged to a piece that the layout
+/// names. Such pieces get the names in `control`, in this order, as `SentencePiece`'s trainer numbers them.
 ///
 /// # Errors
 /// [`Error::config`] if there are more such indices than names in `control`.
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn specials_pieces_languages_mask() {
+    fn specials_pieces_languages_and_mask_get_their_ids() {
         let arranged = arrange(model(), Some(&layout())).unwrap();
         let mut entries: Vec<_> = arranged.entries.iter().collect();
         entries.sort_by_key(|entry| entry.0);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn clashes_are_refused() {
+    fn conflicting_ids_are_refused() {
         let refused = |change: &dyn Fn(&mut Layout)| {
             let mut layout = layout();
             change(&mut layout);

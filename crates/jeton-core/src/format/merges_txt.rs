@@ -1,8 +1,8 @@
 //! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (one merge in each line), also called `vocab.json`
 //! and `merges.txt`.
 //!
-//! Lines that begin with `#version` are skipped anywhere; each other line is two tokens separated by one space. Tokens are
-//! returned as spelled; the caller converts spellings (byte alphabet, end-of-word mark).
+//! Lines that begin with `#version` are skipped anywhere; each other line has two tokens separated by one space.
+//! Tokens are returned as spelled; the caller converts spellings (byte alphabet, end-of-word mark).
 //!
 //! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs`
 //! (meaning of lines).

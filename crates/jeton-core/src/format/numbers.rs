@@ -1,16 +1,16 @@
 //! Scores in `tokenizer.json`, as Hugging Face `tokenizers` parses them.
 //!
-//! HF's parser reads the digits as one integer, rounds it to a double, and divides by a power of ten, which rounds again:
-//! every fourth of T5's scores differs from the number in the file in the last bit. This decides between equally good
-//! segmentations, so [`read`] does the same.
+//! HF's parser reads the digits as one integer, rounds it to a double, and divides by a power of ten, which rounds
+//! again. As a result, every fourth of T5's scores differs from the number in the file in the last bit. This decides
+//! between equally good segmentations, so [`read`] does the same.
 //!
-//! [`write()`] formats such a score so that HF's parser and a correctly rounding one return the same bits: digits and power
-//! of ten are exactly representable as doubles, so their quotient is rounded once by both. Some doubles are not such a
-//! quotient; HF cannot parse them from any text, and they change by one unit in the last place.
+//! [`write()`] formats such a score so that HF's parser and a correctly rounding one return the same bits: digits and
+//! power of ten are exactly representable as doubles, so both round their quotient once. Some doubles are not such a
+//! quotient. HF cannot parse them from any text, so they change by one unit in the last place.
 //!
-//! Cost: about twenty divisions for a score whose shortest form does not suffice. Source: serde_json `de.rs` without the
-//! feature `float_roundtrip`. Left out: scores closer to 0 than 1e-5, which need more digits than an integer has; no model
-//! has them.
+//! Cost: about twenty divisions for a score whose shortest form does not suffice. Source: serde_json `de.rs` without
+//! the feature `float_roundtrip`. Left out: scores closer to 0 than 1e-5, which need more digits than an integer has;
+//! no model has such scores.
 
 /// Highest exponent of a power of ten that a double represents exactly.
 const EXACT: u64 = 22;
@@ -39,7 +39,7 @@ pub fn read(text: &str) -> Option<f64> {
                 significand = more;
                 exponent -= i64::from(!in_whole);
             }
-            // digits that do not fit are ignored; in the fraction, all further ones
+            // Digits that do not fit are ignored; in the fraction, so are all further ones.
             None if in_whole => {
                 is_full = true;
                 exponent += 1;
@@ -64,9 +64,9 @@ fn scale(mut value: f64, mut exponent: i64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Returns the nearest double, which powi does not guarantee.
+/// Returns the nearest double; `powi` does not guarantee that.
 fn power_of_ten(exponent: u64) -> f64 {
-    // A file has a score for each piece, most with these exponents.
+    // A file has a score for each piece, most of them with these exponents.
     const SMALL: [f64; EXACT as usize + 1] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_every_spelling() {
+    fn numbers_of_every_spelling_are_parsed() {
         for (text, value) in
             [("0", 0.0), ("-1", -1.0), ("1.5e2", 150.0), ("1E-2", 0.01), ("12e+1", 120.0), ("-0.0", -0.0)]
         {
@@ -123,21 +123,21 @@ mod tests {
     }
 
     #[test]
-    fn two_roundings_are_not_one() {
-        // a score of T5
+    fn rounding_twice_differs_from_rounding_once() {
+        // A score of T5.
         let text = "-2.0122928619384766";
         assert_ne!(read(text), text.parse().ok());
     }
 
     #[test]
-    fn what_is_written_is_read_to_the_bit_by_both_parsers() {
+    fn both_parsers_read_written_scores_exactly() {
         let mut state = 1_u64;
         for _ in 0..20_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
             let single = f64::from((unit * -20.0) as f32);
             for score in [unit * -20.0, -unit, unit * -1e-3, unit * -1e6, single] {
-                // what HF has read from some file
+                // A value that HF may have read from a file.
                 let Some(score) = read(&format!("{score:?}")).filter(|score| score.abs() > 1e-5) else { continue };
                 let spelled = write(score);
                 assert_eq!((read(&spelled), spelled.parse()), (Some(score), Ok(score)));

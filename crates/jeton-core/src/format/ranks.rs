@@ -59,12 +59,12 @@ pub fn write(vocab: &Vocab) -> String {
     file
 }
 
-/// Returns the reason why a merge list is not equivalent to ranks; None if it is.
+/// Returns the reason why a merge list is not equivalent to ranks; None if it is equivalent.
 ///
-/// With ranks, neighbors merge if their concatenation is a token, the lowest id first. A merge list is equivalent if its
-/// results are ascending and the last merge of each token is the one that ranks yield for its bytes: merges inside the
-/// bytes of a token, before it is formed, do not depend on its context. A token without a merge must be unreachable by
-/// ranks, too, and is only equivalent if whole pretokens are looked up first.
+/// With ranks, neighbors merge if their concatenation is a token, the lowest id first. A merge list is equivalent if
+/// its results are ascending, and if the last merge of each token is the one that ranks give for its bytes: before a
+/// token is formed, the merges inside its bytes do not depend on the context. A token without a merge must also be
+/// unreachable by ranks, and is only equivalent if whole pretokens are looked up first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

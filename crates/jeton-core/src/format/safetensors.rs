@@ -1,8 +1,9 @@
 //! Header of a safetensors file: a JSON object of tensors by name, each with type, shape and range of its bytes.
 //!
-//! Invariant: [`read`] accepts what the safetensors library accepts, and nothing else, so the structures are read as its derived
-//! deserializers read them: an array of the three fields stands for the object of a tensor, of two tensors with one name the
-//! last one is kept, and members of other names are parsed and ignored. Tensors cover the data without gaps, in order.
+//! Invariant: [`read`] accepts exactly the headers that the safetensors library accepts. So the structures are read
+//! like its derived deserializers read them: an array of the three fields may replace the object of a tensor, of two
+//! tensors with the same name the last one is kept, and members with other names are parsed and ignored. Tensors
+//! cover the data without gaps, in order.
 //!
 //! Cost: linear in the header, 4 bytes for each. Source: huggingface/safetensors 0.8.0, `src/tensor.rs` (`read_metadata`,
 //! `validate`). Left out: the length before the header, and the tensors' bytes.
@@ -74,7 +75,7 @@ pub struct Tensor {
 /// A header.
 #[derive(Debug, Default)]
 pub struct Header {
-    /// Facts of the file's author.
+    /// Metadata of the file's author.
     pub metadata: Option<BTreeMap<String, String>>,
     /// Tensors by name, in the order of their bytes, then by name.
     pub tensors: Vec<(String, Tensor)>,
@@ -202,7 +203,7 @@ impl<'de> Visitor<'de> for TensorVisitor {
     }
 }
 
-/// A value that is parsed and dropped. `IgnoredAny` accepts more: any depth, and lone surrogates.
+/// A value that is parsed and dropped. `IgnoredAny` accepts more: any nesting depth, and lone surrogates.
 struct Parsed;
 
 impl<'de> Deserialize<'de> for Parsed {
@@ -260,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tensors_in_the_order_of_their_bytes() {
+    fn tensors_are_ordered_by_their_bytes() {
         let json = r#" {"b": ["F32", [1], [2, 6]], "__metadata__": {"x": "y"}, "é": {"dtype": "F4", "shape": [2, 2], "data_offsets": [0, 2]},
             "c": {"dtype": {"U8": null}, "shape": [9, 0], "data_offsets": [2, 2], "more": [{"a": null}]}} "#;
         let json = json.as_bytes();
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_refuses() {
+    fn headers_that_the_library_refuses_are_errors() {
         let tensor = |fields: &str| format!(r#"{{"a": {{"dtype": "F32", {fields}}}}}"#);
         for (json, message) in [
             ("", "EOF"),

@@ -4,9 +4,9 @@
 //! Everything that affects ids or decoded text is read. The training options, the self test and unknown fields are skipped,
 //! and are not written again.
 //!
-//! Invariant: the result of [`read`] is what SentencePiece would load: exactly one unknown piece, no empty or duplicate
-//! pieces, and the 256 byte pieces if and only if the model has byte fallback, with which the piece U+0000 is unused. Stricter than SentencePiece: pieces are
-//! UTF-8, scores finite, types known.
+//! Invariant: the result of [`read`] is what SentencePiece would load: exactly one unknown piece, no empty or
+//! duplicate pieces, and the 256 byte pieces if and only if the model has byte fallback. With byte fallback, the
+//! piece U+0000 is unused. Stricter than in SentencePiece: pieces are UTF-8, scores finite, types known.
 //!
 //! Cost: one pass; memory linear in the file. prost limits nesting to 100 groups. Source: google/sentencepiece
 //! `src/sentencepiece_model.proto` (field numbers, defaults), `src/model_interface.cc` (checks).
@@ -23,7 +23,7 @@ use super::wire::{self, read_message, Field, Value};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
 
-/// Bytes of a piece in most files.
+/// Number of bytes of a piece in most files.
 const USUAL_BYTES: usize = 16;
 
 /// Types of pieces, numbered as in the file.
@@ -38,7 +38,7 @@ const KINDS: [(i32, Kind); 6] = [
 const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const UNUSED: i32 = 5;
-/// A piece that is not used if the model falls back to bytes: U+0000 is `<0x00>` then.
+/// A piece that is not used if the model falls back to bytes, because U+0000 is then `<0x00>`.
 const NUL: &[u8] = b"\0";
 const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)];
 
@@ -75,11 +75,11 @@ pub struct Facts {
     pub treat_whitespace_as_suffix: bool,
     /// Decoded form of an unknown piece.
     pub unk_surface: String,
-    /// Piece with this role, if it is a control piece of the model.
+    /// Beginning-of-sentence piece, if it is a control piece of the model.
     pub bos: Option<String>,
-    /// Likewise.
+    /// End-of-sentence piece, likewise.
     pub eos: Option<String>,
-    /// Likewise.
+    /// Padding piece, likewise.
     pub pad: Option<String>,
     /// Name of the normalization.
     pub normalizer: String,
@@ -139,7 +139,7 @@ impl Facts {
     /// Converts to a JSON object.
     ///
     /// # Errors
-    /// [`Error::config`]; does not occur.
+    /// [`Error::config`] if serialization fails, which does not occur.
     pub fn to_json(&self) -> Result<String> {
         serde_json::to_string(self).map_err(|error| Error::config(error.to_string()))
     }
@@ -169,7 +169,7 @@ struct RawPiece {
 struct Piece<'f> {
     text: Cow<'f, [u8]>,
     score: f32,
-    number: i32, // of its type
+    number: i32, // number of its type
 }
 
 impl From<RawPiece> for Piece<'_> {
@@ -238,7 +238,7 @@ pub fn read(file: &[u8]) -> Result<ModelProto<'_>> {
     Ok(model)
 }
 
-/// Reads a file, with the character map apart, which is empty if no character changes.
+/// Reads a file, with the character map as a separate result, which is empty if no character changes.
 ///
 /// # Errors
 /// As [`read`].
@@ -301,8 +301,8 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
     Ok((model, normalizer.precompiled_charsmap.unwrap_or_default()))
 }
 
-/// Reads a piece whose fields are in ascending order, as SentencePiece writes them, at most once each, with a text of up to
-/// 127 bytes; None for another one. Files have many, and `prost` takes four times as long.
+/// Reads a piece with the fields in ascending order, as SentencePiece writes them, each at most once, and with a text
+/// of up to 127 bytes; None for any other piece. Files have many such pieces, and `prost` takes four times as long.
 fn usual_piece(message: &[u8]) -> Option<Piece<'_>> {
     let [0x0A, len @ 0..0x80, rest @ ..] = message else { return None };
     let (text, mut rest) = rest.split_at_checked(usize::from(*len))?;
@@ -347,7 +347,7 @@ pub fn byte_of(text: &str) -> Option<u8> {
 
 /// Checks all pieces together.
 fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
-    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // as in SentencePiece, two tables
+    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // two tables, as in SentencePiece
     let mut unknown = None;
     let mut bytes = 0;
     for (index, piece) in pieces.iter().enumerate() {
@@ -414,7 +414,7 @@ fn facts(
     })
 }
 
-/// Returns the messages of a file that are no pieces, as (number, content, position in the file).
+/// Returns the messages of a file that are not pieces, as (number, content, position in the file).
 ///
 /// # Errors
 /// [`Error::format`] with the byte.
@@ -435,7 +435,7 @@ pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8], usize)>> {
     Ok(found)
 }
 
-/// Replaces the fields of a file that follow its pieces: trainer, normalizer and denormalizer, unless that is empty.
+/// Replaces the fields of a file that follow its pieces: trainer, normalizer and, unless it is empty, denormalizer.
 ///
 /// # Errors
 /// As [`specs`].
@@ -463,7 +463,8 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
         found.map(|id| id as i32)
     };
-    // Without a name SentencePiece uses the default, which may be a control piece with another role, or missing.
+    // If a name is missing, SentencePiece uses the default, which may be a control piece with another role, or not
+    // exist.
     let role = |name: &Option<String>, default: &str| {
         let is_taken = |name: &str| pieces.iter().any(|piece| *piece.content == *name.as_bytes());
         match name {
@@ -559,13 +560,13 @@ mod tests {
             piece(Kind::Token, "▁a", -1.5),
             piece(Kind::Unused, "b", -2.0),
             piece(Kind::Added, "<x>", 0.0),
-            piece(Kind::Token, "<s>", -3.0), // control pieces have a table of their own
+            piece(Kind::Token, "<s>", -3.0), // control pieces have a separate table
         ];
         ModelProto { facts, pieces }
     }
 
     #[test]
-    fn a_model_survives_its_file() {
+    fn model_is_equal_after_writing_and_reading() {
         let mut model = small();
         assert_eq!(read(&write(&model).unwrap()).unwrap(), model);
         model.facts.byte_fallback = true;
@@ -610,11 +611,11 @@ mod tests {
         assert!(refused(b"\x08\x01").contains("wire type Varint where a message is expected (byte 0)"));
         assert!(refused(b"\x0a\xff\xff\xff\xff\x0f").contains("(byte 0)"));
         assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)")); // piece as a 32-bit number
-        assert!(refused(&[0x33; 100_000]).contains("byte 0")); // a group in a group in …
+        assert!(refused(&[0x33; 100_000]).contains("byte 0")); // deeply nested groups
     }
 
     #[test]
-    fn a_cut_file_is_an_error_or_a_shorter_model() {
+    fn truncated_file_is_an_error_or_a_shorter_model() {
         let file = write(&small()).unwrap();
         for end in 0..file.len() {
             let _ = read(&file[..end]);
@@ -623,7 +624,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_gives_a_value_or_an_error(changes in prop::collection::vec((0usize..100, any::<u8>()), 1..6)) {
+        fn damaged_file_gives_a_model_or_an_error(changes in prop::collection::vec((0usize..100, any::<u8>()), 1..6)) {
             let mut file = write(&small()).unwrap();
             for (at, byte) in changes {
                 let at = at % file.len();

@@ -42,7 +42,7 @@ struct Token<'a> {
 struct TekkenRaw {
     rest: Map<String, Value>,
     tokens: Option<Vec<Vec<u8>>>,
-    failed: Option<Error>, // an error with a more precise location than line and column
+    failed: Option<Error>, // an error whose location is more precise than line and column
 }
 
 /// Reads a file.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_and_the_rest() {
+    fn tokens_and_other_members_are_read() {
         let read = read(file(r#",{"rank": 256, "token_bytes": "\/\/8=", "token_str": "x"}"#).as_bytes()).unwrap();
         assert_eq!(read.tokens[256], b"\xff\xff");
         assert_eq!(read.rest, r#"{"config":{"version":"v3"}}"#);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place() {
+    fn errors_name_the_location() {
         let refused = |extra: &str| read(file(extra).as_bytes()).unwrap_err().to_string();
         assert!(refused(r#",{"rank": 255, "token_bytes": "YQ=="}"#).ends_with("found 255 ($.vocab[256].rank)"));
         assert!(refused(r#",{"rank": 256, "token_bytes": "Y"}"#).ends_with("($.vocab[256].token_bytes)"));

@@ -1,16 +1,17 @@
 //! BERT's vocab.txt: one entry in each line; the id is the line number.
 //!
-//! Lines end in LF or CRLF. Blank lines are allowed at the end only: an empty entry would have an unreachable id.
+//! Lines end in LF or CRLF. Blank lines are only allowed at the end, because an empty entry would have an unreachable
+//! id.
 //!
-//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: duplicate entries are
-//! an error; there the later id silently replaces the earlier one.
+//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: duplicate
+//! entries are an error; in `transformers` the later id silently replaces the earlier one.
 
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
-/// Limit of entries for which memory is allocated at once: blank lines make none.
+/// Maximum number of entries for which memory is allocated in advance, because blank lines are not entries.
 const MAX_RESERVED: usize = 1 << 17;
 
 /// Content of a file.
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_ids() {
+    fn line_numbers_are_ids() {
         let file = read("[PAD]\r\n[UNK]\n##é\na\n\n".as_bytes()).unwrap();
         let ids: Vec<_> = file.entries.iter().map(|entry| (entry.0, entry.2)).collect();
         assert_eq!(ids, [(0, b"[PAD]".as_slice()), (1, b"[UNK]"), (2, "##é".as_bytes()), (3, b"a")]);

@@ -1,6 +1,6 @@
 //! Protobuf's wire format: a message as a list of fields, without a schema.
 //!
-//! Cost: one pass; values of bytes are borrowed. Left out: groups, which are errors.
+//! Cost: one pass; byte values are borrowed. Left out: groups, which are errors.
 //! Source: protobuf.dev, "Encoding".
 
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// Value of a field, by its wire type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'m> {
-    /// An integer or a truth value.
+    /// An integer or a Boolean.
     Number(u64),
     /// A number of 32 bits.
     Float(f32),
@@ -40,7 +40,7 @@ pub struct Fields<'m> {
     rest: &'m [u8],
 }
 
-/// Returns the fields of a message. Each may be [`Error::format`] with its byte.
+/// Returns the fields of a message. Each item may be [`Error::format`] with its byte.
 pub fn read_message(message: &[u8]) -> Fields<'_> {
     Fields { message, rest: message }
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_survive_and_cut_messages_are_errors() {
+    fn fields_are_equal_after_writing_and_truncated_messages_are_errors() {
         let fields = [
             (1, Value::Number(u64::MAX)),
             (15, Value::Bytes(b"abc")),

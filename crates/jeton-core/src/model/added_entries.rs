@@ -1,8 +1,8 @@
 //! Added tokens that are also entries of the model: content → id.
 //!
 //! The vocabulary's table excludes added tokens, since a matcher finds them before the model runs. But the model may
-//! produce SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, for example after
-//! normalization. It never produces special tokens.
+//! produce SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, for example
+//! after normalization. It never produces special tokens.
 
 use hashbrown::HashMap;
 
@@ -27,7 +27,7 @@ impl AddedEntries {
         }
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

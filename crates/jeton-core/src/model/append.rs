@@ -1,12 +1,13 @@
-//! Appends entries with merges of their own, so that text reaches them like any other entry.
+//! Appends entries, with merges that form them from text like any other entry.
 //!
-//! Existing merges come first. The tokens that they leave of the bytes of a new entry are joined by new merges at the end of the list, so
-//! the encoding of other text changes only where these new merges apply, after all others. Because a token has one last merge in
-//! any text (`reconstruct`), an entry that its own bytes reach is reached in every pretoken in which no earlier merge crosses its
-//! edges.
+//! Existing merges come first. The bytes of a new entry are merged by them, and new merges at the end of the list
+//! join the resulting tokens. So the encoding of other text changes only where these new merges apply, after all
+//! others. A token has the same last merge in any text (`reconstruct`). Therefore an entry that is formed from its
+//! own bytes is formed in every pretoken in which no earlier merge crosses its edges.
 //!
-//! Cost: O(n log n) for an entry of n bytes that two tokens spell; O(n²) for one with bridges, which `MAX_BRIDGED` bounds.
-//! Left out: end-of-word marks and prefixes, which the caller refuses.
+//! Cost: O(n log n) for an entry of n bytes that two tokens spell. O(n²) for an entry that needs bridges
+//! (intermediate entries); [`MAX_BRIDGED`] bounds its length. Left out: end-of-word marks and prefixes, which are
+//! refused.
 
 use std::collections::HashMap;
 
@@ -25,27 +26,27 @@ use crate::vocab::{Kind, List, Vocab};
 /// Maximum bytes of an entry that is joined from more than two tokens.
 pub const MAX_BRIDGED: usize = 1 << 10;
 
-/// Passes over the entries that earlier entries did not suffice for. Parts come before wholes in training's order, so one is
-/// usually enough; the last one only finds that nothing is left to do.
+/// Maximum number of passes over the entries that are not formed yet. In training's order parts precede wholes, so
+/// one pass is usually enough; the last pass only finds nothing left to do.
 const MAX_PASSES: usize = 8;
 
 /// Result for one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
-    /// Appended, and reached by merges.
+    /// Appended, and formed by merges.
     Appended = 0,
-    /// The vocabulary has it.
+    /// The vocabulary already has it.
     Existing = 1,
-    /// More than two tokens spell it, and no bridges are allowed.
+    /// More than two tokens spell it, and bridges are not allowed.
     Crossed = 2,
     /// A character or byte of it is not in the alphabet.
     NoSymbol = 3,
     /// An added token has this content.
     AddedToken = 4,
-    /// It was there, and has got merges that reach it.
+    /// The entry existed; new merges now form it.
     Reached = 5,
-    /// Appended without a merge: only a whole pretoken is looked up as this entry.
+    /// Appended without a merge: it is only found by looking up a whole pretoken.
     Whole = 6,
 }
 
@@ -58,7 +59,7 @@ pub struct Appended {
     pub merges: Vec<(u32, u32, u32)>,
     /// For each requested entry its id, or `u32::MAX`.
     pub ids: Vec<u32>,
-    /// Result for each.
+    /// Result for each requested entry.
     pub fates: Vec<Fate>,
 }
 
@@ -67,7 +68,8 @@ pub struct Appended {
 pub struct AppendOptions {
     /// First new id.
     pub next_id: u32,
-    /// More entries may be appended to reach the requested ones; entries that exist and are unreachable get merges, too.
+    /// More entries (bridges) may be appended to form the requested ones. Existing entries that no merges form get
+    /// merges, too.
     pub bridges: bool,
     /// New characters become part of the alphabet.
     pub extends_alphabet: bool,
@@ -90,11 +92,11 @@ struct Appender<'a> {
 }
 
 impl Model {
-    /// Appends entries in this order, with merges.
+    /// Appends entries in the given order, with merges.
     ///
     /// # Errors
-    /// `Unsupported` for models without merges, with end-of-word marks, prefixes or unused pieces; `Config` for a bridged entry over
-    /// [`MAX_BRIDGED`] bytes; `Interrupted`.
+    /// `Unsupported` for models without merges, with end-of-word marks, prefixes or unused pieces; `Config` for a
+    /// bridged entry of more than [`MAX_BRIDGED`] bytes; `Interrupted`.
     pub fn append(
         &self,
         vocab: &Vocab,
@@ -188,7 +190,7 @@ impl Appender<'_> {
         }
         let existing = self.find(content);
         if let (Some(id), false) = (existing, options.bridges) {
-            let is_made = self.made.contains_key(content); // a character that another entry has brought
+            let is_made = self.made.contains_key(content); // a character that another entry has added
             return Ok((id, if is_made { Fate::Appended } else { Fate::Existing }));
         }
         if !self.units(content, options.extends_alphabet) {
@@ -196,7 +198,7 @@ impl Appender<'_> {
         }
         self.merge(content.len(), keep_going)?;
         if let &[id] = &self.ids[..] {
-            // A new character of the alphabet, or an entry that is reached.
+            // A new character of the alphabet, or an entry that merges form.
             let is_new = existing.is_none();
             return Ok((id, if is_new { Fate::Appended } else { Fate::Existing }));
         }

@@ -1,17 +1,17 @@
 //! Best segmentations of prefixes of a text, which the Viterbi search extends.
 
-/// No piece.
+/// Id of no piece.
 pub(super) const NO_ID: u32 = u32::MAX;
 
 /// Best segmentation of the text up to a position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Best {
     pub(super) score: f64,
-    pub(super) start: u32, // start of the last piece, or of the run of unknown characters; NO_ID: none yet
+    pub(super) start: u32, // start of the last piece, or of the run of unknown characters; NO_ID: no segmentation yet
     pub(super) id: u32,    // NO_ID: unknown
 }
 
-/// Reusable buffers of searches, for positions from the start of the window on.
+/// Reusable buffers of searches. Positions are relative to the start of the window.
 #[derive(Debug, Default)]
 pub struct BestPaths {
     pub(super) best: Vec<Best>,

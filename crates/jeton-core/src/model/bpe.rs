@@ -3,9 +3,9 @@
 //! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its
 //! concatenated bytes. For rank files the pair table has the last merge of each token (`reconstruct`).
 //!
-//! Building that table takes as long as the rest of loading, so it is built on the first use of pairs (fast-path tables,
-//! explanations). Until then merges are looked up by bytes (`ContentRanks`), unless a token is very long: for the first texts,
-//! and for models too large for tables.
+//! Building that table takes as long as the rest of loading, so it is built when pairs are first needed (fast-path
+//! tables, explanations). Until then, for the first texts and for models too large for tables, merges are looked up
+//! by bytes (`ContentRanks`), unless a token is very long.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
@@ -41,12 +41,12 @@ pub struct Bpe {
     pub alphabet: Alphabet,
     /// Source of the ranks.
     pub ranks: RankOrder,
-    merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for Ranks::Tokens
+    merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for RankOrder::Tokens
     pairs: OnceLock<Pairs>,
     word_start: Option<WordStart>,
     whole_first: bool,
     pub(super) added: AddedEntries, // added tokens that are entries of the model, too
-    longest: usize,                 // bytes of the longest token, where merges may be found by contents; else 0
+    longest: usize,                 // bytes of the longest token if merges may be looked up by contents; else 0
 }
 
 impl Bpe {
@@ -55,9 +55,9 @@ impl Bpe {
     /// `whole_first`: whole pretokens are looked up before merging (`ignore_merges` in HF).
     ///
     /// # Errors
-    /// [`Error::config`] for a merge whose parts or result are not entries (merges of special tokens are ignored; other
-    /// added tokens are entries), whose result is not the concatenation, that crosses the end of a word, or that is a
-    /// duplicate.
+    /// [`Error::config`] for a merge whose parts or result are not entries, whose result is not the concatenation of
+    /// the parts, that crosses the end of a word, or that is a duplicate. Merges of special tokens are ignored; other
+    /// added tokens count as entries.
     pub fn from_merges(
         vocab: &Vocab,
         alphabet: Alphabet,
@@ -96,7 +96,7 @@ impl Bpe {
             return Err(wrong(&format!("{} is not an entry of the vocabulary", [left, right, result][at])));
         }
         if kinds.contains(&Kind::Unreachable) {
-            return Ok(()); // not a symbol of any text
+            return Ok(()); // no text has it as a symbol
         }
         if ends(left) || ends(right) != ends(result) {
             return Err(wrong("it does not keep the end of the word"));
@@ -120,7 +120,7 @@ impl Bpe {
                 self.add_entry(vocab, id);
             }
         }
-        // Text never becomes a special token. The list is kept unchanged for files.
+        // Text never becomes a special token. The list keeps the merge, for files.
         if !kinds.contains(&Kind::Special) && pairs.insert(left, right, Merge { rank, result }).is_some() {
             return Err(wrong("the pair is listed twice"));
         }
@@ -133,11 +133,12 @@ impl Bpe {
         self.alphabet.insert_entry(id, vocab.content(id));
     }
 
-    /// Returns the symbol `▁`, if texts may be split before it.
+    /// Returns the symbol `▁` if texts may be split before it.
     fn find_word_start(&self, vocab: &Vocab) -> Option<WordStart> {
         let symbol = self.mark_symbol()?;
         let boundaries = MarkBoundaries::new(self.merges.iter().map(|merge| vocab.content(merge.2)));
-        // A merge across the position before a `▁` makes a token with the character before it, if symbols are characters.
+        // If symbols are characters, a merge across the position before a `▁` forms a token with `▁` after another
+        // character.
         let is_other = |id| Some(id) == self.alphabet.unk() || vocab.content(id).starts_with(b"<0x");
         let has_other = || self.merges.iter().any(|&(left, right, _)| is_other(left) || is_other(right));
         if !boundaries.joined().is_empty() && has_other() {
@@ -192,7 +193,8 @@ impl Bpe {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
-        // Concurrent threads all build it and none waits, because waiting in a forked process could be forever.
+        // Concurrent threads may each build it. None waits for another, because in a forked process the wait might
+        // never end.
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
         let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, keep_going)?;
@@ -233,8 +235,8 @@ impl Bpe {
         Some(SplitPoints::new((marks, before_marks), |c| is_free && !is_known(c), boundaries))
     }
 
-    /// Returns the merges in order of rank: the original list or, for ranks of tokens, the last merge of each token. A
-    /// token that is unreachable by merges has none and is only matched as a whole pretoken.
+    /// Returns the merges in order of rank: the original list or, for ranks of tokens, the last merge of each token.
+    /// A token that no merges form has no last merge, and is only matched as a whole pretoken.
     ///
     /// # Errors
     /// As `Bpe::pairs`.

@@ -1,4 +1,4 @@
-//! BPE-dropout: merges are skipped at random, which gives other ids for the same text.
+//! BPE-dropout: merges are skipped at random, so the same text can get other ids.
 //!
 //! Each merge is skipped with probability p; skipped merges are candidates again after the next merge. p = 1 leaves the
 //! initial symbols. The pretoken is not looked up as a whole.

@@ -1,7 +1,7 @@
-//! Merges of one pretoken, one by one, each with the other candidates. `why` covers models without merges.
+//! Merges of one pretoken, one by one, each with the other candidates. Models without merges: `why`.
 //!
-//! Uses the list and heap of the encoder and, in addition, an ordered set of the mergeable pairs. It stores merges instead
-//! of sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any step is the initial symbols with
+//! Uses the encoder's linked list and heap, and an ordered set of the mergeable pairs. It stores merges instead of
+//! sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any step is the initial symbols with
 //! the previous merges applied.
 //!
 //! Plain version: `reference/step05_encode.py`.
@@ -112,8 +112,8 @@ impl Candidates {
 }
 
 impl Bpe {
-    /// Returns the merges of one pretoken. A model that looks up whole pretokens first skips them, which the caller
-    /// checks ([`Bpe::whole_first`]).
+    /// Returns the merges of one pretoken. A model that looks up whole pretokens first ([`Bpe::whole_first`]) does
+    /// not merge those it finds; the caller checks that.
     ///
     /// # Errors
     /// As [`Bpe::encode`].
@@ -125,8 +125,8 @@ impl Bpe {
 }
 
 impl Pieces {
-    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if merges do not describe the
-    /// model: if some piece has a character that is no piece.
+    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if merges do not describe
+    /// the model, because some piece has a character that is not a piece.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -164,8 +164,8 @@ impl Pieces {
 }
 
 impl Model {
-    /// Returns the merges of the content of an entry. None if the model does not merge, if its input is not just the
-    /// content (because of an end-of-word mark or prefix), or if it refuses it.
+    /// Returns the merges of the content of an entry. None if the model does not merge, if its input differs from the
+    /// content (because of an end-of-word mark or prefix), or if it refuses the content.
     ///
     /// # Errors
     /// `Interrupted`.

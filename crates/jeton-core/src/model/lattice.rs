@@ -1,15 +1,16 @@
-//! Lattice of all segmentations of a text by a Unigram model: n best (A*) and sampling.
+//! Lattice of all segmentations of a text by a Unigram model: n-best search (A*) and sampling.
 //!
 //! The lattice has all pieces at all positions, ordered by start, then by length, with the unknown character last;
-//! `before` chains the pieces with a common end in that order. n best: A* builds paths from the end; the Viterbi scores are
-//! an exact heuristic, so paths come out best first. Sampling: forward filtering, backward sampling.
+//! `before` chains the pieces with a common end in that order. n best: A* builds paths from the end of the text; the
+//! Viterbi scores are an exact heuristic, so the best paths come out first. Sampling: forward filtering, backward
+//! sampling.
 //!
 //! Scores are added with the library's precision (32 or 64 bits). Paths with equal scores come out in the order in which
 //! the search finds them; in SentencePiece the order depends on its heap.
 //!
-//! Cost: memory O(pieces in the lattice). A* prunes its agenda to the best paths when it is full, as both libraries do, so
-//! some of the n best of a long text may be missing; SentencePiece 0.2.3 limits the search, after which there is only the
-//! best. Source: SentencePiece src/unigram_model.cc (Lattice), HF
+//! Cost: memory O(pieces in the lattice). When the agenda of A* is full, it is pruned to the best paths, as in both
+//! libraries, so some of the n best of a long text may be missing. SentencePiece 0.2.3 limits the search, and beyond
+//! the limit returns only the best one. Source: SentencePiece src/unigram_model.cc (Lattice), HF
 //! models/unigram/lattice.rs; Kudo 2018, arXiv 1804.10959, section 3.
 
 use std::cmp::Ordering;
@@ -34,7 +35,7 @@ struct Edge {
     start: u32,
     end: u32,
     id: u32,   // NO_ID: unknown
-    next: u32, // the next edge with the same end; NONE: the last
+    next: u32, // the next edge with the same end; NONE: no further one
     score: f64,
     best: f64, // best score of a path that ends with it
 }
@@ -93,7 +94,8 @@ impl Lattice {
         std::iter::successors(first, |&edge| Some(self.edges[edge as usize].next).filter(|&next| next != NONE))
     }
 
-    /// Computes `best`. Edges are ordered by start, so those that end at the start of another precede it.
+    /// Computes `best`. Edges are ordered by start, so all edges that end at a position precede those that start
+    /// there.
     fn find_best(&mut self, model: &Unigram, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let mut at = (NONE, 0.0); // start of the previous edge, and best score up to it
         for i in 0..self.edges.len() {
@@ -129,11 +131,11 @@ impl Lattice {
 #[derive(Debug, Clone, Copy)]
 struct Path {
     edge: u32,
-    then: u32,  // rest of the path; NONE: the end of the text
+    then: u32,  // rest of the path; NONE: none, at the end of the text
     score: f64, // of its edges
 }
 
-/// Maximum number of paths between two prunings, of all paths, and of prunings (SentencePiece).
+/// Maximum number of paths created between two prunings, of paths in total, and of prunings (SentencePiece).
 const MOST_KEPT: usize = 100_000;
 const MOST_PATHS: usize = 500_000;
 const MOST_CUTS: usize = 10;
@@ -146,7 +148,7 @@ struct Effort {
 }
 
 impl Effort {
-    /// Returns true if SentencePiece gives up, and returns the best path alone.
+    /// Returns true if SentencePiece would give up and return only the best path.
     fn is_too_much(&self) -> bool {
         self.paths >= MOST_PATHS || self.cuts > MOST_CUTS
     }
@@ -189,7 +191,7 @@ struct Search<'l> {
 }
 
 impl Search<'_> {
-    /// Pushes the paths from each edge that ends at `place` along `then` onto the agenda.
+    /// For each edge that ends at `place`, pushes the path of this edge and `then` onto the agenda.
     fn expand(&mut self, place: usize, then: u32) {
         let so_far = self.paths.get(then as usize).map_or(0.0, |path| path.score);
         let lattice = self.lattice;
@@ -242,7 +244,7 @@ impl Unigram {
         Ok(found.into_iter().map(|(ids, _, score)| (ids, score)).collect())
     }
 
-    /// Likewise, with the end of each id in the text: ids, ends, sum of scores.
+    /// Returns the `n` best segmentations, with the end of each id in the text: ids, ends, sum of scores.
     ///
     /// # Errors
     /// As [`Unigram::nbest`].
@@ -281,7 +283,7 @@ impl Unigram {
         let mut cancel = CancelCheck::new(keep_going);
         let mut lattice = Lattice::new(self, text, special, &mut cancel)?;
         lattice.find_best(self, &mut cancel)?;
-        // SentencePiece and HF prune at these sizes, to this number.
+        // SentencePiece and HF prune the agenda at these sizes, to this number.
         let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
         let (paths, agenda) = (Vec::new(), BinaryHeap::new());
         let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };

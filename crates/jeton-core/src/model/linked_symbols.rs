@@ -1,6 +1,6 @@
 //! Symbols of a pretoken as a doubly linked list in one array.
 
-/// No symbol, rank or position.
+/// Stands for no symbol, rank or position.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A symbol in a linked list.

@@ -1,15 +1,15 @@
-//! Merge trees of all entries: for each id the two tokens whose merge forms it in any text.
+//! Merge trees of all entries: for each id, the two tokens whose merge forms it in any text.
 //!
-//! Before a token is formed, no merge crosses its edges, so its last merge is the same in every text (`reconstruct`). The tree of
-//! a token therefore has one node for each token that its merges form. Removing entries and merges outside of a set of
-//! whole trees keeps the encoding of all text whose tokens are in the set: at every step the merge that was chosen is still
-//! there, and no other has been added.
+//! Before a token is formed, no merge crosses its edges, so its last merge is the same in every text (`reconstruct`).
+//! The tree of a token therefore has one node for each token that its merges form. Suppose that entries and their
+//! merges are removed so that the rest is a set of whole trees. Then text whose tokens are all in the set keeps its
+//! encoding: at every step the chosen merge still exists, and no other merge was added.
 //!
-//! For a merge list, the last merge of an entry is the pair that the other merges leave of its units; entries for which they leave
-//! another sequence are unreachable by merges.
+//! For a merge list, the last merge of an entry is the pair that its units become by the other merges. If they become
+//! another sequence, no merges form the entry.
 //!
-//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE with pieces of characters that are no
-//! pieces, which the caller refuses.
+//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE with pieces of characters that
+//! are not pieces, which is refused.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,13 +25,13 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Mark of an entry without a merge.
+/// Stands for the parts of an entry without a merge.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.
 #[derive(Debug, Clone, Default)]
 pub struct MergeTrees {
-    /// Left part of the last merge; [`NO_PART`] for none.
+    /// Left part of the last merge; [`NO_PART`] without a merge.
     pub left: Vec<u32>,
     /// Right part.
     pub right: Vec<u32>,
@@ -39,7 +39,7 @@ pub struct MergeTrees {
     pub is_unit: Vec<bool>,
 }
 
-/// Merges without those of one result.
+/// All merges except those with one result.
 struct Without<'a> {
     pairs: &'a Pairs,
     result: u32,
@@ -55,7 +55,7 @@ impl Model {
     /// Returns the merge trees. Models without merges have units only: single characters.
     ///
     /// # Errors
-    /// `Unsupported` for SentencePiece's BPE with a piece of characters that are no pieces; `Interrupted`.
+    /// `Unsupported` for SentencePiece's BPE with a piece of characters that are not pieces; `Interrupted`.
     pub fn merge_trees(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<MergeTrees> {
         let len = vocab.len();
         let mut trees = MergeTrees { left: vec![NO_PART; len], right: vec![NO_PART; len], is_unit: vec![false; len] };
@@ -143,11 +143,12 @@ impl MergeTrees {
         Ok(())
     }
 
-    /// Removes `num_removed` entries that no other entry is merged from, the least frequent first, of those that `removable` permits; returns
-    /// which remain. Fewer are removed if no more are removable.
+    /// Removes `num_removed` entries, the least frequent first, and returns which entries remain. Only entries that
+    /// `removable` permits and that no other entry is merged from are removed; if too few are left, fewer are
+    /// removed.
     ///
-    /// A removed entry's count is added to its two parts, which replace it in the corpus: the count of an entry is the number of tokens
-    /// that its removal adds. Ties: the highest id first.
+    /// The count of a removed entry is added to its two parts, which replace it in the corpus. So the count of an
+    /// entry is the number of tokens that its removal adds. Of equal counts, the highest id is removed first.
     pub fn without_rare(
         &self,
         counts: &[u64],
@@ -172,7 +173,7 @@ impl MergeTrees {
         while done < num_removed {
             let Some(Reverse((count, Reverse(id)))) = leaves.pop() else { break };
             if !remains[id] {
-                continue; // offered twice: it was both parts of one entry
+                continue; // pushed twice, because it was both parts of one entry
             }
             remains[id] = false;
             done += 1;

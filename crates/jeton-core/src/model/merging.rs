@@ -1,9 +1,9 @@
 //! The slow path of BPE: repeatedly merges the adjacent symbols of lowest rank, leftmost first.
 //!
-//! Two algorithms give the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²)
-//! with a small constant. A long one uses a linked list and a priority queue of positions (`rank_queue`),
-//! O(n log n) for any symbols. A long sequence is split at the starts of words (`▁` after another character) that no
-//! merge crosses; without these it is merged in windows, and as a whole only if their joints fail.
+//! Two algorithms give the same ids. A short sequence is merged in an array: each step scans for the lowest rank,
+//! O(n²) with a small constant. A long one uses a linked list and a priority queue of positions (`rank_queue`), O(n
+//! log n) for any symbols. A long sequence is first split at the starts of words (`▁` after another character), if no
+//! merge crosses them. Otherwise it is merged in windows, and as a whole only if the joints of the windows fail.
 //!
 //! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens) and
 //! `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
@@ -47,14 +47,14 @@ impl Look for Pairs {
 #[derive(Debug, Clone)]
 pub(super) struct WordStart {
     symbol: u32,
-    joined: Vec<u32>, // symbols after which it is not split
-    /// The characters of these.
+    joined: Vec<u32>, // symbols before a `▁` at which it is not split
+    /// The characters of `joined`.
     pub(super) boundaries: MarkBoundaries,
 }
 
 impl WordStart {
-    /// Creates it from the symbol `▁`, the boundaries of all tokens that merges make, and the symbols of characters. No
-    /// other symbols than those of characters may be in these tokens.
+    /// Creates it from the symbol `▁`, the boundaries of all tokens that merges form, and the symbols of characters.
+    /// These tokens may only consist of symbols of characters.
     pub(super) fn new(symbol: u32, boundaries: MarkBoundaries, symbol_of: impl Fn(char) -> Option<u32>) -> Self {
         let joined = boundaries.joined().iter().filter_map(|&c| symbol_of(c)).chain([symbol]).collect();
         Self { symbol, joined, boundaries }
@@ -74,7 +74,7 @@ pub(super) struct Merger<'a, L> {
 }
 
 impl<L: Look> Merger<'_, L> {
-    /// The merge of two neighbors, if they have one.
+    /// Returns the merge of two neighbors, if they have one.
     #[inline]
     pub(super) fn get(&self, left: u32, right: u32) -> Option<Merge> {
         self.merges.get(left, right)
@@ -85,8 +85,8 @@ impl<L: Look> Merger<'_, L> {
         self.get(left, right).map_or(NONE, |merge| merge.rank)
     }
 
-    /// Merges `scratch.symbols` into `out`; `scratch.starts` are their offsets, if ends are requested. `len`: bytes of the
-    /// pretoken.
+    /// Merges `scratch.symbols` into `out`. `scratch.starts` has their offsets, if ends are requested. `len`: bytes
+    /// of the pretoken.
     pub(super) fn run(
         &self,
         len: usize,
@@ -196,7 +196,7 @@ impl<L: Look> Merger<'_, L> {
         Ok(())
     }
 
-    /// Merges window by window (`windows`); returns false, with nothing written, if that does not advance.
+    /// Merges window by window (`windows`). Returns false, with nothing written, if the windows cannot be joined.
     fn in_windows(
         &self,
         symbols: &[u32],
@@ -308,7 +308,7 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
         let window = self.window(at);
         let Scratch { nodes, queue, .. } = &mut *self.scratch;
-        // In runs, windows repeat.
+        // In a run of one character, windows repeat.
         if self.symbols[self.known.clone()] != self.symbols[window.clone()] {
             self.merger.merge(&self.symbols[window.clone()], self.keep_going, nodes, queue)?;
             self.known = window.clone();
@@ -356,7 +356,7 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
 /// Builds a linked list of symbols.
 ///
 /// # Errors
-/// [`Error::text`] if positions, of which twice as many may be queued, exceed 32 bits.
+/// [`Error::text`] if positions exceed 32 bits, counted twice because twice as many may be queued.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
         return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that cuts the text", 0));
@@ -386,7 +386,7 @@ fn count(nodes: &[SymbolNode]) -> usize {
     std::iter::successors(nodes.first(), |node| nodes.get(node.next as usize)).count()
 }
 
-/// Appends the symbols of the list; `starts` are read only for offsets.
+/// Appends the symbols of the list. `starts` is read only if ends are requested.
 pub(super) fn write(nodes: &[SymbolNode], starts: &[usize], end: usize, out: &mut Out<'_>) {
     let mut at = if nodes.is_empty() { NONE } else { 0 };
     while at != NONE {
@@ -405,10 +405,10 @@ mod tests {
 
     use super::*;
 
-    /// Windows yield the ids of the whole: random merges in the order of training or in none, random text and runs,
-    /// and tokens that are longer than a window.
+    /// Merging in windows yields the ids of merging as a whole: for merges in the order of training or at random,
+    /// random text and runs, and tokens longer than a window.
     #[test]
-    fn windows_as_the_whole() {
+    fn merging_in_windows_equals_merging_as_a_whole() {
         let mut state = 7u64;
         let mut draw = |below: u32| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -422,9 +422,9 @@ mod tests {
             for rank in 0..8 + draw(40) {
                 let (mut left, mut right) = (draw(symbols), draw(symbols));
                 if round % 8 == 1 {
-                    (left, right) = (symbols - 1, symbols - 1); // longer and longer, so that no window holds two
+                    (left, right) = (symbols - 1, symbols - 1); // ever longer tokens, so that no window contains two
                 }
-                let rank = if round % 4 == 0 { draw(60) } else { rank }; // equal ranks, too
+                let rank = if round % 4 == 0 { draw(60) } else { rank }; // also equal ranks
                 if pairs.get(left, right).is_none() {
                     pairs.insert(left, right, Merge { rank, result: symbols });
                     symbols += 1;

@@ -1,11 +1,11 @@
 //! pretoken → ids.
 //!
-//! Each model has one file (`words` has four small ones); `options` builds them from JSON. Tokens tile the pretoken: each
-//! begins at the end of the previous one. An end-of-word mark has no bytes; a character in byte tokens gives one byte to
-//! each.
+//! Each model has one file (`words` has four small models); `options` builds them from JSON. The tokens cover the
+//! pretoken: each begins at the end of the previous one. An end-of-word mark has no bytes; byte tokens of a character
+//! have one byte each.
 //!
-//! Invariant: a special token in the output is the unknown token or permitted by the caller (`Specials`). Text that cannot
-//! be encoded without a loss, because there is no unknown token, is an error, even where HF drops characters.
+//! Invariant: a special token in the output is the unknown token, or permitted by the caller (`Specials`). Text that
+//! cannot be encoded without loss, because there is no unknown token, is an error, even where HF drops characters.
 //!
 //! ```text
 //! bpe          merges or ranks, by merging with linked_symbols and rank_queue; pairs: the merges; reconstruct: of ranks
@@ -66,7 +66,7 @@ pub use unknown::Unknown;
 
 /// A model.
 #[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // one model for each tokenizer: a box would only cost the byte-level path a load
+#[allow(clippy::large_enum_variant)] // one model for each tokenizer; a box would cost the byte-level path one more load
 pub enum Model {
     /// Byte-pair encoding by a merge list or by ranks.
     Bpe(bpe::Bpe),
@@ -154,7 +154,7 @@ impl Model {
         }
     }
 
-    /// Likewise, with the end of each id in the pretoken.
+    /// Returns the `n` best segmentations, with the end of each id in the pretoken.
     ///
     /// # Errors
     /// As [`Model::nbest`].
@@ -170,12 +170,12 @@ impl Model {
         }
     }
 
-    /// Returns true if HF gives all bytes of a run of unknown text one offset range.
+    /// Returns true if HF gives all byte tokens of a run of unknown text the same offsets.
     pub fn places_bytes_together(&self) -> bool {
         matches!(self, Self::Unigram(model) if !model.single)
     }
 
-    /// Returns true if HF shows the text instead of this entry, which is the unknown token.
+    /// Returns true if HF shows the text instead of this id, because it is the unknown token.
     pub fn shows_text_of(&self, id: u32) -> bool {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
@@ -193,7 +193,7 @@ impl Model {
         }
     }
 
-    /// Returns the prefix of the content of a token that continues a pretoken (`##`); its bytes are not in the text.
+    /// Returns the prefix of the content of a token that continues a pretoken (`##`). It has no bytes in the text.
     pub fn continuing_prefix(&self) -> &str {
         match self {
             Self::Bpe(model) => model.alphabet.prefix(),
@@ -215,8 +215,9 @@ impl Model {
         }
     }
 
-    /// Returns true if the encoder's texts may spell `▁` so: as spaces if the model has a symbol for it and knows no
-    /// pretoken as a whole, or if marks begin pretokens that it encodes one by one.
+    /// Returns true if the encoder's texts may spell `▁` as `marks` says. Models that merge take spaces if they have
+    /// a symbol for `▁` and do not look up whole pretokens. Unigram takes them if marks begin pretokens that it
+    /// encodes one by one.
     pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
         match (self, marks) {
             (_, Marks::Written) => true,
@@ -234,8 +235,9 @@ impl Model {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }
 
-    /// Returns the added tokens that are also entries of the model, in arbitrary order: for HF's models with a list of
-    /// them. In SentencePiece's models all are entries, in Unigram those with a score.
+    /// Returns the added tokens that are also entries of the model, in arbitrary order, for HF's models that list
+    /// them; empty for the others. In SentencePiece's models all added tokens are entries; in Unigram, those with a
+    /// score.
     pub fn added_entries(&self) -> Vec<u32> {
         match self {
             Self::Bpe(model) => model.added_entries().collect(),
@@ -245,7 +247,7 @@ impl Model {
         }
     }
 
-    /// Returns the model, if it is Unigram and encodes words independently.
+    /// Returns the model if it is Unigram and encodes words independently.
     pub fn as_sum_of_words(&self) -> Option<&unigram::Unigram> {
         match self {
             Self::Unigram(model) if model.is_sum_of_words() => Some(model),
@@ -253,8 +255,8 @@ impl Model {
         }
     }
 
-    /// Returns true if the first text needs the pair table. SentencePiece's BPE builds its own when texts repay it,
-    /// except with unused pieces.
+    /// Returns true if the first text needs the pair table. SentencePiece's BPE builds its own once the encoded bytes
+    /// justify the cost, except with unused pieces.
     pub fn needs_pairs(&self) -> bool {
         match self {
             Self::Bpe(model) => model.needs_pairs(),
@@ -263,7 +265,7 @@ impl Model {
         }
     }
 
-    /// Announces texts of `bytes` bytes in total: SentencePiece's BPE builds the pair table if they repay it.
+    /// Announces texts of `bytes` bytes in total. SentencePiece's BPE builds the pair table if they justify its cost.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

@@ -1,7 +1,7 @@
 //! Options of a model as JSON, and construction of the model from options, vocabulary, merges and scores.
 //!
-//! Names are those of `tokenizer.json` where it has them; each model documents its options. Unknown members are ignored,
-//! since Python has some of its own (`"end_of_word": "</w>"`).
+//! Names are those of `tokenizer.json` if it has them; each model documents its options. Unknown members are ignored,
+//! because Python adds some of its own (`"end_of_word": "</w>"`).
 
 use serde::Deserialize;
 
@@ -130,8 +130,8 @@ fn hundred() -> usize {
 impl Model {
     /// Builds a model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty for none).
     ///
-    /// `"added"` in the options of HF's models lists added tokens, not special, that are also entries of the model. Those
-    /// in merges of BPE, and those with a score in Unigram, need not be listed.
+    /// `"added"` in the options of HF's models lists the added tokens, not special, that are also entries of the
+    /// model. Tokens in merges of BPE, and tokens with a score in Unigram, need not be listed.
     ///
     /// # Errors
     /// [`Error::config`] for invalid options, and as the models' constructors.

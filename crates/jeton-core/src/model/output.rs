@@ -9,12 +9,12 @@ pub type PlacedSegmentation = (Vec<u32>, Vec<usize>, f64);
 /// Permitted special tokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Specials<'a> {
-    /// None.
+    /// No special token.
     #[default]
     None,
-    /// All.
+    /// All special tokens.
     All,
-    /// Those with these ids, in ascending order.
+    /// The special tokens with these ids, in ascending order.
     Only(&'a [u32]),
     /// Any special token is an error.
     Refused,
@@ -36,7 +36,7 @@ impl Specials<'_> {
 pub struct Out<'a> {
     /// The ids, appended.
     pub ids: &'a mut Vec<u32>,
-    /// For each id the end of its bytes, from the start of the pretoken; None if not requested.
+    /// End of the bytes of each id, counted from the start of the pretoken; None if not requested.
     pub ends: Option<&'a mut Vec<usize>>,
     /// Permitted special tokens.
     pub special: Specials<'a>,

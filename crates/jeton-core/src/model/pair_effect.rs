@@ -1,8 +1,8 @@
-//! Positions that no token of a model crosses, found by the two characters next to them.
+//! Positions that no token of a model crosses, determined by the two adjacent characters.
 //!
-//! A merge, or a piece of Unigram, that covers a position makes a token with the characters on both sides. If no entry has
-//! them side by side, the tokens before the position and those after it are chosen independently. Unlike the filters of
-//! `vocab/merge_boundaries`, which are made for speed, this set is exact.
+//! A merge, or a piece of Unigram, that crosses a position forms a token with the characters on both sides. If no
+//! entry has these characters side by side, the tokens before the position and those after it are chosen
+//! independently. Unlike the filters of `vocab/merge_boundaries`, which are made for speed, this set is exact.
 //!
 //! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models) or
 //! mark its start or end, and characters without an entry, which may be fused.
@@ -16,7 +16,7 @@ use crate::vocab::{Kind, Vocab};
 /// Adjacent units of the entries of a model.
 #[derive(Debug)]
 pub enum ModelPairs {
-    /// Any position may be crossed.
+    /// Tokens may cross any position.
     All,
     /// Bit set of pairs of bytes.
     Bytes(Box<[u64; 1 << 10]>),
@@ -35,8 +35,8 @@ fn is_unmarked(alphabet: &Alphabet) -> bool {
 }
 
 impl Model {
-    /// Returns true for byte-level BPE whose tokens are their bytes, without marks of the end or the inside of words, and that
-    /// has a token for every byte of UTF-8 text. Bytes that are not UTF-8 may still be unknown.
+    /// Returns true for byte-level BPE whose tokens spell their bytes, without end-of-word mark or prefix, and with a
+    /// token for every byte of UTF-8 text. Bytes that are not in UTF-8 may still be unknown.
     pub fn is_byte_level(&self) -> bool {
         self.as_bpe().is_some_and(|bpe| {
             bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes_of_text().is_some() && is_unmarked(&bpe.alphabet)

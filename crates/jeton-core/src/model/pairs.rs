@@ -1,7 +1,8 @@
 //! (left, right) → (rank, result): the table of merges.
 //!
-//! Merges in the order in which they were added, and a hash table of their numbers. A pair without a merge is found missing in
-//! a byte for each merge, which the caches hold; that is what most lookups find. Merges are never removed.
+//! The merges are stored in the order in which they were added, with a hash table of their indices. Most lookups find
+//! no merge; they read only the table's control bytes, one for each merge, which fit the CPU caches. Merges are never
+//! removed.
 
 use hashbrown::hash_table::{Entry, HashTable};
 
@@ -50,7 +51,7 @@ impl Pairs {
         found.map(|&index| self.merges[index as usize].merge)
     }
 
-    /// Adds a pair. If it exists, returns and keeps its merge.
+    /// Adds a pair. If the pair exists, keeps its merge and returns that.
     pub fn insert(&mut self, left: u32, right: u32, merge: Merge) -> Option<Merge> {
         let Self { merges, table, hash } = self;
         let key = key(left, right);
@@ -70,7 +71,7 @@ impl Pairs {
         self.merges.len()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.merges.is_empty()
     }

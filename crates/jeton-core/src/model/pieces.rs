@@ -1,17 +1,16 @@
-//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece; the best score first, then the
-//! leftmost position.
+//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece. The best score merges first; of
+//! equal scores, the leftmost position.
 //!
-//! Initial symbols are characters. User-defined pieces are matched before merging, the longest at each position, and never
-//! merge. Unused pieces take part in merging and are split again at the end, into the last pair that was seen to form them;
-//! an unused piece of a single character is unknown.
+//! Initial symbols are characters. User-defined pieces are matched before merging, the longest at each position, and
+//! never merge. Unused pieces take part in merging and are split again at the end, into the pair that was last seen
+//! to form them; an unused piece of a single character is unknown.
 //!
-//! If every character of every piece is a piece, only pieces merge. Then the pair table has the last merge of each piece
-//! (`reconstruct`) with the rank of its score, and `merging` does the rest. Otherwise, and with unused pieces or sampling,
-//! the slow path follows the rule literally.
+//! If every character of every piece is a piece, all symbols that merge are pieces. Then the pair table has the last
+//! merge of each piece (`reconstruct`) with the rank of its score, and `merging` does the rest. Otherwise, and with
+//! unused pieces or sampling, the slow path applies the rule directly.
 //!
-//! Cost: O(n log n). The table has one entry for each piece and is built when texts repay that; until then the slow path
-//! runs. Source: SentencePiece
-//! src/bpe_model.cc. Plain version: `tests/models.rs`.
+//! Cost: O(n log n). The table has one entry for each piece. It is built when the encoded bytes justify its cost;
+//! until then the slow path runs. Source: SentencePiece src/bpe_model.cc. Plain version: `tests/models.rs`.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,17 +35,18 @@ use crate::vocab::marks::Marks;
 use crate::vocab::merge_boundaries::{MarkBoundaries, SplitPoints};
 use crate::vocab::{Kind, Vocab};
 
-/// Symbol of a character that is no piece. Both marks are above all ids, so no pair with them is in the table.
+/// Symbol of a character that is not a piece. This symbol and [`FROZEN`] are above all ids, so no pair with them is
+/// in the table.
 const UNKNOWN: u32 = 1 << 30;
 /// Flag of a symbol that never merges.
 const FROZEN: u32 = 1 << 31;
 
-/// Cost of an entry of the pair table, in bytes encoded without the table: an entry takes 200 ns, and a byte 30 ns
-/// (Chinese) to 70 ns (English, code) more than with the table.
+/// Cost of an entry of the pair table, in bytes encoded without the table. Building an entry takes 200 ns. Without
+/// the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
 const BYTES_PER_ENTRY: usize = 2;
 
-/// Likewise for texts that were not announced ([`super::Model::announce`]). Higher, so that announced texts, which
-/// normalization makes longer, do not reach it: announcing is interruptible, and encoding a short text is not.
+/// Likewise for texts that were not announced ([`super::Model::announce`]). It is higher so that announced texts,
+/// which normalization makes longer, do not reach it: announcing is interruptible, and encoding a short text is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.
@@ -59,7 +59,7 @@ pub struct Pieces {
     ascii: [u32; 128], // pieces of one ASCII character
     pub(super) unknown: Unknown,
     has_unused: bool,
-    has_odd: bool,  // some piece has a character that is no piece
+    has_odd: bool,  // some piece has a character that is not a piece
     longest: usize, // bytes of the longest piece
     spent: Spent,
 }
@@ -77,7 +77,7 @@ impl Clone for Spent {
 impl Spent {
     /// Adds bytes; returns their sum.
     fn add(&self, bytes: usize) -> usize {
-        // Load and store instead of an atomic addition: a lost update does no harm.
+        // Load and store instead of an atomic addition: a lost update is harmless.
         let sum = self.0.load(Ordering::Relaxed).saturating_add(bytes);
         self.0.store(sum, Ordering::Relaxed);
         sum
@@ -132,8 +132,8 @@ impl Pieces {
         Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, has_odd, longest, spent })
     }
 
-    /// Returns the split points inside of pretokens, if any; none with unused pieces, whose split depends on the
-    /// whole text.
+    /// Returns the split points inside of pretokens, if any. Unused pieces rule them out, because their split depends
+    /// on the whole text.
     pub(super) fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
         let before_marks = &self.word_start.as_ref().filter(|_| !self.has_unused)?.boundaries;
         let user_defined = vocab.iter().filter(|entry| entry.1 == Kind::Added).map(|entry| entry.2);
@@ -157,12 +157,12 @@ impl Pieces {
         self.has_unused && !self.has_odd
     }
 
-    /// Returns true if some piece has a character that is no piece.
+    /// Returns true if some piece has a character that is not a piece.
     pub(super) fn has_odd(&self) -> bool {
         self.has_odd
     }
 
-    /// Returns true if texts of `bytes` bytes in total, with those before, repay the construction of the pair table.
+    /// Returns true if texts of `bytes` bytes, added to all texts so far, justify the construction of the pair table.
     #[inline]
     pub(super) fn repays_pairs(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none()
@@ -170,12 +170,12 @@ impl Pieces {
             && self.spent.0.load(Ordering::Relaxed).saturating_add(bytes) >= vocab.num_tokens() * BYTES_PER_ENTRY
     }
 
-    /// Returns true if a text is too short, with those before, to repay the construction of the pair table.
+    /// Returns true if a text, added to all texts so far, is too short to justify the construction of the pair table.
     fn is_early(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() * UNANNOUNCED_BYTES_PER_ENTRY
     }
 
-    /// Returns the symbol of a text, or [`UNKNOWN`] if it is no piece.
+    /// Returns the symbol of a text, or [`UNKNOWN`] if it is not a piece.
     pub(super) fn symbol_of(&self, vocab: &Vocab, text: &[u8]) -> u32 {
         vocab.find(text, false).unwrap_or(UNKNOWN)
     }
@@ -193,9 +193,9 @@ impl Pieces {
         Ok(self.pairs.get_or_init(|| made))
     }
 
-    /// Returns the merge list that has the same result as the scores, unless two pieces have the same score: the last merge
-    /// of each piece, by descending score, then by id. Left out: unused pieces, and those of characters that are no pieces,
-    /// which a merge list cannot form.
+    /// Returns a merge list with the same result as the scores, unless two pieces have the same score: the last merge
+    /// of each piece, by descending score, then by id. Left out: unused pieces, and pieces of characters that are not
+    /// pieces, which a merge list cannot form.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -217,7 +217,7 @@ impl Pieces {
         Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start.as_ref() })
     }
 
-    /// Returns the id of a symbol; the unknown token for one that is no piece.
+    /// Returns the id of a symbol, or the unknown token if the symbol is not a piece.
     pub(super) fn id_of(&self, symbol: u32) -> u32 {
         match symbol {
             UNKNOWN => self.unknown.unk().unwrap_or(UNKNOWN),
@@ -314,7 +314,7 @@ impl Pieces {
         Ok(is_plain)
     }
 
-    /// Slow path: follows the rule literally.
+    /// Slow path: applies the rule directly.
     #[cold]
     fn by_the_rule(
         &self,
@@ -386,7 +386,8 @@ impl Pieces {
         writer.finish()
     }
 
-    /// Returns false for unknown characters and unused ones (since SentencePiece 0.2.2, which before returned their id).
+    /// Returns false for unknown characters and for unused ones. SentencePiece before 0.2.2 returned the id of the
+    /// latter.
     fn is_known(&self, vocab: &Vocab, symbol: u32) -> bool {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
@@ -403,7 +404,7 @@ impl Pieces {
 
 /// Characters that are pieces.
 struct PieceCharacters {
-    low: Box<[u64; 1 << 10]>, // bit set of those up to U+FFFF
+    low: Box<[u64; 1 << 10]>, // bit set of characters up to U+FFFF
     high: HashSet<char>,
 }
 
@@ -421,8 +422,8 @@ impl PieceCharacters {
     }
 }
 
-/// Returns the characters among the pieces. A lookup of each character of all pieces in the vocabulary would take half of
-/// the time of loading.
+/// Returns the characters among the pieces. Looking up each character of all pieces in the vocabulary would take half
+/// of the loading time.
 fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     let mut found = PieceCharacters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {
@@ -438,7 +439,7 @@ fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     found
 }
 
-/// Returns the last merges of pieces whose characters all are pieces.
+/// Returns the last merges of pieces whose characters are all pieces.
 fn last_merges<'v>(
     vocab: &'v Vocab,
     pieces: impl Iterator<Item = (u32, Kind, &'v [u8])>,
@@ -458,7 +459,7 @@ fn last_merges<'v>(
     merges_of_tokens(vocab, pieces.map(|(id, _, content)| (id, content)), symbols, rank, keep_going)
 }
 
-/// id → rank: pieces of the same score (in 32 bits) have the same rank.
+/// Returns the rank of each id; pieces with the same score (in 32 bits) have the same rank.
 fn ranks(vocab: &Vocab, scores: &[f64], mut ids: Vec<u32>) -> Result<Vec<u32>> {
     if let Some(id) = ids.iter().find(|&&id| scores.get(id as usize).is_none_or(|score| !score.is_finite())) {
         return Err(Error::config(format!("the piece with id {id} has no score, or one that is not a finite number")));

@@ -1,20 +1,25 @@
 //! Numbers of tokens of all prefixes and all suffixes of a pretoken, for models that only merge.
 //!
-//! A text has the tokens t₁…tₙ if and only if each two adjacent ones are the tokens of their concatenation: merging is
-//! local, so as long as no merge crosses a boundary, both sides merge as if they were alone, and the first merge that
-//! crosses one would do so in the two tokens around it, too. Two facts follow. The tokens of the pretoken up to the end of
-//! one of them are those of that prefix. And those of any other prefix are some of them, and then those of the rest alone,
-//! if the two tokens next to that position are valid neighbors. A position that is a few tokens back nearly always is one.
+//! Tokens t₁…tₙ are the tokens of their text if and only if each two adjacent ones are the tokens of their
+//! concatenation. Merging is local: as long as no merge crosses a boundary, both sides merge as if they were alone.
+//! The first merge that crosses a boundary would also occur in the text of the two tokens around it.
 //!
-//! A run of one letter may have no such position near: its tokens begin elsewhere in each suffix. So the suffixes of a long
-//! pretoken are counted from the shortest one on ([`SuffixTokens`]): the tokens of each are one token, and those of the
-//! suffix after it, if that token and the next one are valid neighbors.
+//! Two facts follow. First, if a prefix of the pretoken ends where one of its tokens ends, its tokens are those of
+//! the pretoken up to there. Second, any other prefix can be split at an earlier boundary of the pretoken's tokens:
+//! it has the tokens before that boundary, followed by the tokens of the remaining text merged alone, provided that
+//! the two tokens at the boundary are valid neighbors. A boundary a few tokens before the end of the prefix nearly
+//! always suffices.
 //!
-//! Cost: for each prefix usually some lookups, or merging of some ten bytes; for each suffix a lookup for each length that a
-//! token may have there.
-//! Source: the validity of adjacent tokens is that of Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so
-//! little time" (github.blog, 2024), here for any ranks and without a table of last tokens.
-//! Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram (`unigram_prefixes`).
+//! In a run of one letter there may be no such boundary nearby, because the tokens of each suffix begin at other
+//! positions. So the suffixes of a long pretoken are counted from the shortest one on ([`SuffixTokens`]): the tokens
+//! of a suffix are its first token and the tokens of the shorter suffix after it, if the first token and the next one
+//! are valid neighbors.
+//!
+//! Cost: for each prefix, usually some lookups, or merging of some ten bytes; for each suffix, one lookup for each
+//! possible length of its first token. Source: the validity of adjacent tokens is that of Hendrik van Antwerpen and
+//! Alexander Neubeck, "So many tokens, so little time" (github.blog, 2024), here for any ranks and without a table of
+//! last tokens. Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram
+//! (`Unigram::counts_of_prefixes`).
 
 use super::output::Out;
 use super::pairs::{Merge, Pairs};
@@ -25,10 +30,11 @@ use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
-/// Tokens before a position that are encoded again first. Two would do for most; each more costs some ten nanoseconds.
+/// Number of tokens before a position that are merged again first. Two would suffice for most positions; each
+/// additional one costs some ten nanoseconds.
 const FEW: usize = 3;
 
-/// Bytes that are merged in arrays.
+/// Maximum number of bytes that are merged in arrays.
 const SHORT: usize = 48;
 
 /// Positions between two checks for cancellation.
@@ -36,19 +42,19 @@ const CHECK: usize = 1 << 12;
 
 const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 
-/// Tokens of a pretoken. All of them, or those of a long prefix.
+/// Tokens of a pretoken: all of them, or those of a long prefix.
 #[derive(Debug, Clone, Copy)]
 pub struct PretokenTokens<'k> {
     /// Ids.
     pub ids: &'k [u32],
-    /// Ends, from `start` on.
+    /// Ends of the tokens. The pretoken begins at `start`.
     pub ends: &'k [usize],
-    /// Start of the pretoken, in the numbering of `ends`.
+    /// Start of the pretoken, as a position in the numbering of `ends`.
     pub start: usize,
 }
 
 impl PretokenTokens<'_> {
-    /// Returns the end of the tokens before `index`, from the start of the pretoken on.
+    /// Returns the end of the tokens before `index`, relative to the start of the pretoken.
     fn end(&self, index: usize) -> usize {
         match index.checked_sub(1) {
             Some(last) => self.ends[last] - self.start,
@@ -57,24 +63,24 @@ impl PretokenTokens<'_> {
     }
 }
 
-/// Tokens of all suffixes of a pretoken that are not longer than the longest one counted.
+/// Tokens of the suffixes of a pretoken, from the shortest up to the longest one counted so far.
 #[derive(Debug, Default)]
 pub struct SuffixTokens {
-    /// First token of each, the shortest suffix first.
+    /// First token of each suffix, the shortest suffix first.
     firsts: Vec<u32>,
-    /// Number of its tokens.
+    /// Number of tokens of each suffix.
     counts: Vec<u32>,
 }
 
 impl SuffixTokens {
-    /// Forgets all, for another pretoken.
+    /// Removes all suffixes, for another pretoken.
     pub fn clear(&mut self) {
         self.firsts.clear();
         self.counts.clear();
     }
 
-    /// Returns the index of the suffix that follows a token of `len` bytes at the start of the next longer suffix; None for
-    /// the end of the pretoken.
+    /// Returns the index of the suffix that remains if a token of `len` bytes begins the next longer suffix; None if
+    /// nothing remains.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }
@@ -87,8 +93,8 @@ pub struct PrefixCounter<'m> {
     vocab: &'m Vocab,
     by_bytes: bool,
     longest: usize,                // bytes of the longest entry
-    parts: Option<&'m TokenParts>, // else neighbors are merged
-    looks_up: bool,                // whole pretokens are looked up, and some entry is not merged
+    parts: Option<&'m TokenParts>, // if None, neighbors are checked by merging
+    looks_up: bool,                // whole pretokens are looked up, and merges do not form all entries
     scratch: Scratch,
     ids: Vec<u32>,
     ends: Vec<usize>,
@@ -96,8 +102,8 @@ pub struct PrefixCounter<'m> {
 }
 
 impl<'m> PrefixCounter<'m> {
-    /// Creates a counter; None for other models. `longest`: bytes of the longest entry. `parts`: those of
-    /// [`Model::token_parts`].
+    /// Creates a counter; None for models that do not only merge. `longest`: bytes of the longest entry. `parts`: the
+    /// result of [`Model::token_parts`].
     pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize, parts: Option<&'m TokenParts>) -> Option<Self> {
         if !model.only_merges(vocab) {
             return None;
@@ -120,7 +126,7 @@ impl<'m> PrefixCounter<'m> {
         })
     }
 
-    /// Returns the number of tokens of `pretoken[..end]`, which is a pretoken itself.
+    /// Returns the number of tokens of `pretoken[..end]`, encoded as a pretoken of its own.
     ///
     /// # Errors
     /// As `Model::encode`.
@@ -165,7 +171,7 @@ impl<'m> PrefixCounter<'m> {
         }
     }
 
-    /// Returns the number of tokens of `pretoken[start..]`, which is a pretoken itself.
+    /// Returns the number of tokens of `pretoken[start..]`, encoded as a pretoken of its own.
     ///
     /// # Errors
     /// As `Model::encode`.
@@ -203,9 +209,10 @@ impl<'m> PrefixCounter<'m> {
         }
     }
 
-    /// Returns the number of tokens of `suffix`, the end of a pretoken of a byte-level model, which is a pretoken itself.
-    /// `known`: tokens of shorter suffixes, to which those up to this one are added. `reach`: upper bound of the bytes of a
-    /// token at a position of `suffix`. None if that is not certain.
+    /// Returns the number of tokens of `suffix`, the end of a pretoken of a byte-level model, encoded as a pretoken
+    /// of its own. `known` has the tokens of shorter suffixes; all longer ones up to `suffix` are added to it.
+    /// `reach` returns an upper bound of the bytes of a token at a position of `suffix`. None if no token fits at
+    /// some position.
     ///
     /// # Errors
     /// As `Model::encode`.
@@ -239,18 +246,18 @@ impl<'m> PrefixCounter<'m> {
         Ok(suffix.len().checked_sub(1).map_or(Some(0), |last| known.counts.get(last).map(|&count| count as usize)))
     }
 
-    /// Returns true if whole pretokens are looked up, and this is an entry.
+    /// Returns true if whole pretokens are looked up, and this one is an entry.
     fn is_entry(&self, pretoken: &[u8]) -> bool {
         let entry = |model: &Model| model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken));
         self.looks_up && pretoken.len() <= self.longest && entry(self.model).is_some()
     }
 
-    /// Returns true if a position begins a character, or the model takes bytes.
+    /// Returns true if a position begins a character, or if the model merges bytes.
     fn is_start(&self, pretoken: &[u8], at: usize) -> bool {
         self.by_bytes || pretoken.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80)
     }
 
-    /// Returns true if the tokens of `pretoken[..end]` are those before `first`, not 0, and one more.
+    /// Returns true if `pretoken[..end]` has the known tokens before `first`, which is not 0, and one more token.
     fn is_last(
         &mut self,
         pretoken: &[u8],
@@ -269,7 +276,8 @@ impl<'m> PrefixCounter<'m> {
         self.are_neighbors([known.ids[first - 1], id], &pretoken[known.end(first - 1)..end], keep_going)
     }
 
-    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are that one and those after it.
+    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are this token and those
+    /// of the shorter suffix after it.
     fn first_token(
         &mut self,
         suffix: &[u8],
@@ -301,7 +309,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(fits.then_some(id))
     }
 
-    /// Returns true if two tokens of bytes are the tokens of their concatenation.
+    /// Returns true if two byte-level tokens are the tokens of their concatenation.
     fn are_neighbors(&mut self, tokens: [u32; 2], both: &[u8], keep_going: KeepGoing<'_>) -> Result<bool> {
         if let (Some(parts), Model::Bpe(bpe)) = (self.parts, self.model) {
             let is_token = parts.is_merged(tokens[1]) || self.vocab.content(tokens[1]).len() == 1;
@@ -311,7 +319,8 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == tokens)
     }
 
-    /// Returns true if the first of the tokens in `self.ids`, which begin at `start`, may follow those before `first`.
+    /// Returns true if the first of the tokens in `self.ids`, which begin at `start`, may follow the known tokens
+    /// before `first`.
     fn fits_after(
         &mut self,
         pretoken: &[u8],
@@ -334,7 +343,8 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == self.pair)
     }
 
-    /// Returns true if the last of the tokens in `self.ids`, which begin at `start`, may precede those from `after` on.
+    /// Returns true if the last of the tokens in `self.ids`, which begin at `start`, may precede the known tokens
+    /// from `after` on.
     fn fits_before(
         &mut self,
         pretoken: &[u8],
@@ -360,7 +370,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == self.pair)
     }
 
-    /// Merges a text into `self.ids` and `self.ends`, without looking it up as a whole.
+    /// Merges a text into `self.ids` and `self.ends`, without a lookup of the whole text.
     fn merge(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<()> {
         let Self { model, vocab, scratch, ids, ends, by_bytes, .. } = self;
         ids.clear();
@@ -383,12 +393,12 @@ impl<'m> PrefixCounter<'m> {
     }
 }
 
-/// Merges at most [`SHORT`] bytes, as `Merger` does. No symbol is moved: most texts are shorter than a call of `memmove`
-/// is worth.
+/// Merges at most [`SHORT`] bytes, as `Merger` does. Symbols are not moved in memory, because for most texts a call
+/// of `memmove` costs more than it saves.
 fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
     let len = text.len();
     let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);
-    let mut merges = [NO_MERGE; SHORT]; // of each symbol with the next one
+    let mut merges = [NO_MERGE; SHORT]; // merge of each symbol with the next one
     for (i, &byte) in text.iter().enumerate() {
         symbols[i] = bytes[usize::from(byte)];
         next[i] = i as u8 + 1;
@@ -426,7 +436,8 @@ fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32
 }
 
 impl Model {
-    /// Returns the last merges of the tokens of a byte-level model, if they are in order (`token_parts`).
+    /// Returns the last merges of the tokens of a byte-level model, if their ranks increase along merges
+    /// (`token_parts`).
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -437,8 +448,8 @@ impl Model {
         }
     }
 
-    /// Returns true if the tokens of a pretoken depend on merges of adjacent symbols only: no marks of words, no
-    /// user-defined pieces, no unused ones, and symbols do not depend on more than their character.
+    /// Returns true if the tokens of a pretoken depend only on merges of adjacent symbols: no word marks, no
+    /// user-defined or unused pieces, and each initial symbol depends only on its own character.
     fn only_merges(&self, vocab: &Vocab) -> bool {
         match self {
             Self::Bpe(bpe) => self.is_byte_level() || bpe.alphabet.is_local(),
@@ -456,7 +467,8 @@ mod tests {
     use crate::model::bpe::Bpe;
     use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 
-    /// A small generator with a fixed seed: splitmix64, Steele, Lea and Flood 2014.
+    /// Returns a random number below `n`, by a small generator with a fixed seed: splitmix64, Steele, Lea and Flood
+    /// 2014.
     fn below(state: &mut u64, n: u64) -> u64 {
         *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = *state;
@@ -465,7 +477,8 @@ mod tests {
         (z ^ (z >> 31)) % n
     }
 
-    /// Merges of few letters in random order, so that ranks do not increase along the merges of a token.
+    /// Creates a model with merges of few letters in random order, so that ranks do not increase along the merges of
+    /// a token.
     fn random_model(state: &mut u64, level: Level) -> (Vocab, Model) {
         let letters: &[&str] = if level == Level::Byte { &["a", "b", "c"] } else { &["a", "b", "é", "中"] };
         let letters = &letters[..1 + below(state, letters.len() as u64) as usize];
@@ -509,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn all_prefixes_and_suffixes_as_encoded_alone() {
+    fn counts_of_prefixes_and_suffixes_equal_encoding_each_alone() {
         let (mut state, mut in_order) = (5, 0);
         for round in 0..3_000 {
             let level = if round % 2 == 0 { Level::Byte } else { Level::Char };

@@ -1,12 +1,12 @@
 //! Priority queue of (rank, position): lowest rank first, leftmost position among equal ranks.
 //!
 //! A long sequence has far more positions than ranks. So the heap holds each rank once, and a linked list holds the
-//! positions of each rank. The positions of the lowest rank are popped from left to right. New merges nearly
-//! always yield a higher rank, whose list they are appended to; the others, in a vocabulary that was not trained, go to
-//! a small second heap.
+//! positions of each rank. The positions of the lowest rank are popped from left to right. New merges nearly always
+//! have a higher rank, and are appended to the list of that rank. In vocabularies that were not trained, merges may
+//! have a rank that is not above the current one; these go to a small second heap.
 //!
-//! Cost: O(1) for positions pushed in order, else O(log n). Slow path: one heap of (rank, position), which the tests
-//! compare.
+//! Cost: O(1) for positions pushed in order, else O(log n). Slow path: one heap of (rank, position), with which the
+//! tests compare.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,12 +20,12 @@ use super::linked_symbols::NONE;
 #[derive(Debug, Default)]
 pub struct RankQueue {
     lists: HashMap<u32, LinkedList>,
-    ranks: BinaryHeap<Reverse<u32>>, // of `lists`
+    ranks: BinaryHeap<Reverse<u32>>, // ranks of `lists`
     nodes: Vec<QueueNode>,
     free: Option<u32>,                     // head of the list of free nodes
-    rank: Option<u32>,                     // of `positions`
-    positions: Vec<u32>,                   // of the lowest rank, ascending
-    next: usize,                           // in `positions`
+    rank: Option<u32>,                     // rank of `positions`
+    positions: Vec<u32>,                   // positions of the lowest rank, ascending
+    next: usize,                           // index of the next one in `positions`
     late: BinaryHeap<Reverse<(u32, u32)>>, // (rank, position) pushed with a rank not above the current one
 }
 
@@ -136,9 +136,9 @@ impl RankQueue {
 mod tests {
     use super::*;
 
-    /// The order equals that of one heap, for any order of pushes.
+    /// The order of positions equals the order of a single heap, for any order of pushes.
     #[test]
-    fn as_one_heap() {
+    fn order_equals_that_of_one_heap() {
         let mut state = 1u64;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -156,7 +156,7 @@ mod tests {
             while let Some(Reverse(expected)) = plain.pop() {
                 assert_eq!(queue.pop(), Some(expected));
                 if draw(3) == 0 {
-                    let (rank, position) = (draw(60), draw(300)); // lower ranks, too
+                    let (rank, position) = (draw(60), draw(300)); // also lower ranks
                     queue.push(rank, position);
                     plain.push(Reverse((rank, position)));
                 }

@@ -1,21 +1,23 @@
-//! Merges of a vocabulary that ranks tokens: the last merge of each token, which its bytes alone have.
+//! Merges of a vocabulary that ranks tokens: for each token, the last merge when its bytes are encoded alone.
 //!
-//! Adjacent symbols merge if their concatenation is a token; the lowest rank first, then the leftmost. Before a token is formed, no merge
-//! crosses its edges, so the merges inside do not depend on the context: in any text, its last two symbols are those of its bytes alone.
-//! One pair for each token therefore suffices. A token whose bytes alone end in more than two symbols is unreachable.
+//! Adjacent symbols merge if their concatenation is a token; the lowest rank first, then the leftmost. Before a token
+//! is formed, no merge crosses its edges, so the merges inside do not depend on the context: in any text, its last
+//! two symbols are the same as when its bytes are encoded alone. One pair for each token therefore suffices. A token
+//! whose bytes alone end as more than two symbols is unreachable.
 //!
-//! The last two symbols are two tokens that spell the token together. Which of these pairs it is follows without merging:
-//! the two parts are next to each other unless a merge across their joint comes before the last merge of one of them.
-//! So the merges at the joint are undone, the last one first, and each pair that this brings together is looked up
+//! The last two symbols are two tokens that spell the token together. The right pair is found without merging: two
+//! tokens remain next to each other unless a merge across their joint comes before the last merge of one of them. So
+//! the merges at the joint are undone, the latest first, and each pair that becomes adjacent is looked up
 //! ([`Tokens::is_last_pair`]). A token of seven bytes takes some lookups instead of all its merges.
 //!
-//! This holds where ranks differ and increase along merges, as they do in training. Tokens that only parts of higher ranks may form,
-//! those of equal ranks, and all tokens in whose bytes one of these occurs, are merged, after all others. So are tokens of more than
-//! 63 bytes, which do not occur inside of shorter ones. Of o200k's tokens these are 93; Llama 3, whose vocabulary was extended, has
-//! 135 that only higher ranks may form.
+//! This requires ranks that differ and increase along merges, as in training. The following tokens are merged
+//! instead, after all others: tokens that are formed only from parts of higher ranks, tokens of equal ranks, and all
+//! tokens whose bytes contain one of these. Tokens of more than 63 bytes, which shorter ones cannot contain, are
+//! merged, too. Of o200k's tokens, 93 are merged; Llama 3, whose vocabulary was extended, has 135 tokens that are
+//! formed only from parts of higher ranks.
 //!
-//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source of the idea to undo merges at the joint: rust-gems,
-//! crates/bpe (GitHub), which checks by it whether two tokens can be adjacent.
+//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source of the idea to undo merges at the
+//! joint: rust-gems, crates/bpe (GitHub), which uses it to check whether two tokens can be adjacent.
 
 use std::cmp::Ordering;
 
@@ -28,17 +30,17 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::pattern_set::{Candidates, PatternSet};
 use crate::vocab::Vocab;
 
-/// Minimum length of tokens with a cancellation check each, and of those that are merged: sets of lengths have 64 bits.
+/// Minimum length of tokens that are merged, each with a cancellation check: sets of lengths have 64 bits.
 const LONG: usize = 64;
 
-/// No token.
+/// Stands for no token.
 const NONE: u32 = u32::MAX;
 
-/// Bytes of a character: no initial symbol is longer.
+/// Maximum bytes of a character: no initial symbol is longer.
 const MAX_SYMBOL: usize = 4;
 
-/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content, each of a byte or a character, and returns false
-/// if it has none; `rank` returns the rank of an id.
+/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content, each of a byte or a
+/// character, and returns false if a unit has no symbol; `rank` returns the rank of an id.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -66,7 +68,7 @@ struct ByMerging<'a, S, R> {
 }
 
 impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R> {
-    /// Adds the last merges of tokens to those of all shorter ones that may occur inside.
+    /// Adds the last merges of `tokens` to `pairs`, which has those of all shorter tokens that may occur inside.
     fn add(&self, tokens: &mut [u32], pairs: &mut Pairs) -> Result<()> {
         tokens.sort_by_key(|&id| self.vocab.content_len(id));
         let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(self.keep_going));
@@ -100,16 +102,16 @@ impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R>
 #[derive(Clone, Copy)]
 struct Token {
     id: u32,
-    time: u32,       // 0 for an initial symbol, else its rank plus one
-    parts: [u32; 2], // indices of its last two symbols; NONE for an initial symbol, and if it is not formed
+    time: u32,       // 0 for an initial symbol, else the rank plus one
+    parts: [u32; 2], // indices of its last two symbols; NONE for an initial symbol or an unreachable token
 }
 
-/// The tokens of less than [`LONG`] bytes, by ascending rank.
+/// Tokens of less than [`LONG`] bytes, by ascending rank.
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merges of the tokens that are not `merged`. `odd` becomes the ids of those that have parts, but are formed by none
-    /// of lower ranks.
+    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids that can be spelled by a
+    /// part of higher rank and that parts of lower ranks do not form.
     fn undo(
         &mut self,
         vocab: &Vocab,
@@ -128,7 +130,7 @@ impl Tokens {
             }
             cancel.check()?;
             let len = vocab.content_len(id);
-            // Lengths of the left one of two tokens that spell this one.
+            // Lengths of the left token in the pairs of tokens that spell this one.
             let mut splits = prefixes.lengths[index] & suffixes.lengths[index].reverse_bits() >> (LONG - 1 - len);
             let mut has_later = false;
             while splits != 0 {
@@ -156,15 +158,17 @@ impl Tokens {
         token.time == 0 || token.parts[0] != NONE
     }
 
-    /// Returns true if the bytes of two tokens that are formed become these two. `pairs`: the merges of all ranks up to theirs.
+    /// Returns true if the concatenation of two formed tokens is merged into these two, before they merge. `pairs`:
+    /// the merges of all ranks up to theirs.
     ///
-    /// Time runs backwards. Before the later one of their last merges, a part of that token was next to the other token. If
-    /// these two have a merge of lower rank, it came first; of equal ranks, the left one.
+    /// The merges are undone from the last one on. Before the later of the two last merges, a part of that token was
+    /// next to the other token. If these two have a merge of lower rank, it came first; of equal ranks, the left
+    /// merge came first.
     #[inline]
     fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);
         while left.time.max(right.time) > 0 {
-            let limit; // times of merges across the joint that would have come first are below it
+            let limit; // a merge across the joint with a lower time would have come first
             if left.time > right.time {
                 limit = left.time;
                 left = self.0[left.parts[1] as usize];
@@ -180,7 +184,7 @@ impl Tokens {
     }
 }
 
-/// Finds last merges by undoing merges; returns also which ids are left to be merged.
+/// Finds last merges by undoing merges; also returns which ids have to be merged.
 fn by_undoing(
     vocab: &Vocab,
     ids: &[u32],
@@ -221,7 +225,7 @@ fn by_undoing(
     }
 }
 
-/// Marks the tokens in whose bytes a token of `odd` occurs.
+/// Marks the tokens whose bytes contain a token of `odd`.
 fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool]) {
     if odd.is_empty() {
         return;
@@ -233,9 +237,9 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
     }
 }
 
-/// Side of a token at which others are looked for.
+/// Side of a token at which shorter tokens are searched.
 trait Side {
-    /// Returns the eight bytes at that side, the outermost one in the highest bits, and zeros if there are fewer.
+    /// Returns the eight bytes at that side, the outermost byte in the highest bits, padded with zeros.
     fn eight(content: &[u8]) -> u64;
     fn has(content: &[u8], other: &[u8]) -> bool;
     fn compare(one: &[u8], other: &[u8]) -> Ordering;
@@ -280,10 +284,10 @@ impl Side for AtEnd {
     }
 }
 
-/// The tokens that others have at one side.
+/// Tokens at one side (prefixes or suffixes) of each token.
 struct Inside {
-    longest: Vec<(u32, u8)>, // index of the longest one, and its length
-    lengths: Vec<u64>,       // set of the lengths of all
+    longest: Vec<(u32, u8)>, // index and length of the longest one
+    lengths: Vec<u64>,       // set of the lengths of all of them
 }
 
 /// A token in alphabetical order.
@@ -295,11 +299,11 @@ struct Sorted {
 }
 
 impl Inside {
-    /// Finds them in alphabetical order, in which a text follows its prefixes.
+    /// Finds them by a pass in alphabetical order, in which a text follows its prefixes.
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);
-        let mut open: Vec<Sorted> = Vec::new(); // those that the token before has, and that token
+        let mut open: Vec<Sorted> = Vec::new(); // the previous token, after its own prefixes (or suffixes)
         let mut made = Self { longest: vec![(NONE, 0); tokens.len()], lengths: vec![0; tokens.len()] };
         for &token in order {
             let has = |&other: &Sorted| match other.len {
@@ -318,7 +322,7 @@ impl Inside {
         made
     }
 
-    /// Returns the index of the one with this length, which is one of `lengths`.
+    /// Returns the index of the token with this length, which is in `lengths`.
     #[inline]
     fn of_length(&self, index: usize, len: usize) -> u32 {
         let (mut inside, mut its) = self.longest[index];
@@ -329,7 +333,8 @@ impl Inside {
     }
 }
 
-/// Sorts tokens: by their eight bytes, a byte at a time from the last one (radix sort), then those of equal bytes.
+/// Sorts tokens by their eight bytes (radix sort, from the last byte to the first), then tokens with equal bytes by
+/// comparison.
 fn sort<'m, S: Side>(vocab: &Vocab, tokens: &[Token], memory: &'m mut [Vec<Sorted>; 2]) -> &'m [Sorted] {
     let [sorted, other] = memory;
     sorted.clear();
@@ -373,7 +378,7 @@ mod tests {
     use crate::util::hash::Hash;
     use crate::vocab::Kind;
 
-    /// Compares with merging each token; returns the numbers of tokens that are formed and are not.
+    /// Compares with merging each token; returns the numbers of tokens that are formed and that are not.
     fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| {
@@ -407,7 +412,7 @@ mod tests {
             let letters = 1 + random(4);
             let mut contents: Vec<Vec<u8>> = (0..letters).map(|letter| vec![b'a' + letter as u8]).collect();
             for _ in 0..random(60) {
-                // Mostly two tokens that exist, as in training; else any bytes.
+                // Mostly the concatenation of two existing tokens, as in training; otherwise random bytes.
                 let content = if random(8) > 0 {
                     let [left, right] = [0; 2].map(|_| contents[random(contents.len() as u64) as usize].clone());
                     [left, right].concat()

@@ -37,13 +37,13 @@ impl Sampler {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns true if the next merge is skipped. Does not use the generator for probabilities 0 and 1.
+    /// Returns true if the next merge is skipped. Probabilities 0 and 1 do not use the generator.
     pub fn drops_merge(&mut self) -> bool {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
 
-    /// Returns a random index into `weights`, with probability proportional to the weight; the last one if rounding
-    /// leaves none.
+    /// Returns a random index into `weights`, with probability proportional to the weight. If rounding leaves no
+    /// index, returns the last one.
     pub fn choose(&mut self, weights: impl Iterator<Item = Scaled>, sum: Scaled) -> usize {
         let aim = self.unit();
         let (mut so_far, mut last) = (Scaled::ZERO, 0);
@@ -68,13 +68,13 @@ pub struct Scaled {
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// Larger exponents are probability 0 or 1 at any precision.
+/// An exponent above this gives probability 0 or 1 at any precision.
 const LARGEST: f64 = 1e15;
 
 impl Scaled {
-    /// 0.
+    /// The number 0.
     pub const ZERO: Self = Self { factor: 0.0, power: 0 };
-    /// 1.
+    /// The number 1.
     pub const ONE: Self = Self { factor: 1.0, power: 0 };
 
     /// e to the `x`, to about 15 digits (fewer for x in the millions); `x` is not NaN.
@@ -101,19 +101,19 @@ impl Scaled {
         self
     }
 
-    /// The product.
+    /// Returns the product.
     pub fn times(self, other: Self) -> Self {
         Self { factor: self.factor * other.factor, power: self.power.saturating_add(other.power) }.normal()
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub fn plus(self, other: Self) -> Self {
         let (large, small) = if self.is_over(other) { (self, other) } else { (other, self) };
         Self { factor: large.factor + small.factor * half_to(large.power.saturating_sub(small.power)), ..large }
             .normal()
     }
 
-    /// Returns the quotient by a number that is not smaller.
+    /// Returns the quotient by `whole`, which is not smaller.
     pub fn over(self, whole: Self) -> f64 {
         if self.factor == 0.0 || whole.factor == 0.0 {
             return 0.0;
@@ -130,7 +130,7 @@ impl Scaled {
     }
 }
 
-/// 2 to the -`power`; 0 if that is negligible in a sum.
+/// Returns 2 to the power of -`power`, or 0 if that is negligible in a sum.
 fn half_to(power: i64) -> f64 {
     match power {
         0..=1022 => f64::from_bits(((1023 - power) as u64) << 52),
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exp_is_exp() {
+    fn exp_agrees_with_the_platform() {
         for x in [0.0, -0.1, -1.0, -10.0, 3.5, -700.0, std::f64::consts::LN_2, -123.456] {
             let ours = Scaled::exp(x).over(Scaled::ONE);
             assert!((ours / f64::exp(x) - 1.0).abs() < 1e-13, "{x}: {ours} {}", f64::exp(x));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_quotients() {
+    fn sums_and_quotients_of_tiny_numbers_are_computed() {
         let (a, b) = (Scaled::exp(-5000.0), Scaled::exp(-5001.0));
         assert!((b.over(a) - f64::exp(-1.0)).abs() < 1e-11);
         assert!((a.over(a.plus(b)) - 1.0 / (1.0 + f64::exp(-1.0))).abs() < 1e-11);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn splitmix64_as_published() {
+    fn splitmix64_gives_the_published_numbers() {
         let mut sampler = Sampler::new(1_234_567); // the test vector of Rosetta Code's page on SplitMix64
         assert_eq!([sampler.bits(), sampler.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }

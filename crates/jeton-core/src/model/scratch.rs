@@ -7,7 +7,7 @@ use super::best_paths::BestPaths;
 use super::linked_symbols::SymbolNode;
 use super::rank_queue::RankQueue;
 
-/// (rank << 32 | position, bytes of the pair), lowest on top.
+/// Queue of (rank << 32 | position, bytes of the pair), the lowest on top.
 pub(super) type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
 
 /// Buffers of encoding, reused between pretokens.

@@ -1,12 +1,12 @@
 //! The last merge of each token, and validity of neighbors without merging their bytes.
 //!
-//! If ranks increase along merges and each token has one pair, merges are executed in the order of their ranks. So the
-//! symbols next to a boundary at any time are found by undoing the last merges of the two tokens, the latest first. The
-//! tokens are valid neighbors if at no time a pair across the boundary has an earlier merge than the one undone last. Of
-//! equal ranks, the left pair merges first.
+//! If ranks increase along merges and each token has one pair, merges are executed in the order of their ranks. So
+//! the symbols next to a boundary at any time are found by undoing the last merges of the two tokens, the latest
+//! first. The tokens are valid neighbors if no pair across the boundary ever has an earlier merge than the one undone
+//! last. Of equal ranks, the left pair merges first.
 //!
-//! Cost: 12 bytes for each id, made once; a lookup of a pair for each merge that is undone, up to twice the depth of the
-//! merge trees. Source: `is_valid_token_pair` of the crate `bpe` (github/rust-gems).
+//! Cost: 12 bytes for each id, allocated once; one lookup of a pair for each undone merge, up to twice the depth of
+//! the merge trees. Source: `is_valid_token_pair` of the crate `bpe` (github/rust-gems).
 
 use super::pairs::Pairs;
 use crate::vocab::{Kind, Vocab};
@@ -22,12 +22,12 @@ pub struct TokenParts {
 struct TokenHalves {
     left: u32,
     right: u32,
-    order: u32, // rank plus one; 0 for a symbol that no merge makes
+    order: u32, // rank plus one; 0 for an initial symbol
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary; None if a token has several pairs, or a rank that is not above those of
-    /// its parts.
+    /// Collects the merges of a byte-level vocabulary. None if a token has several pairs, has a rank that is not
+    /// above the ranks of its parts, or is not formed from its own bytes.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {
@@ -48,19 +48,21 @@ impl TokenParts {
         };
         let is_complete = vocab.iter().all(is_made);
         let made = Self { parts: parts.into(), is_complete };
-        // The bytes of a token may become others.
+        // The bytes of a token may be merged into other tokens.
         let is_reached = |own: &TokenHalves| own.order == 0 || made.stay_apart(pairs, own.left, own.right, true);
         made.parts.iter().all(is_reached).then_some(made)
     }
 
-    /// Returns true if two tokens, each of which its bytes alone become, stay apart.
+    /// Returns true if two tokens do not merge with each other, or across their boundary, when their concatenation is
+    /// encoded. Each must be formed from its own bytes.
     pub(super) fn are_neighbors(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         self.stay_apart(pairs, left, right, false)
     }
 
-    /// Returns true if two tokens stay apart: with `until_both`, until both are formed.
+    /// Returns true if no merge crosses the boundary of two tokens; with `until_both`, no merge before both are
+    /// formed.
     fn stay_apart(&self, pairs: &Pairs, mut left: u32, mut right: u32, until_both: bool) -> bool {
-        let mut limit = if until_both { 0 } else { u32::MAX }; // of the order of a pair that merges before the last one undone
+        let mut limit = if until_both { 0 } else { u32::MAX }; // exclusive bound of the `order` of a pair that merges before the last undone merge
         loop {
             if pairs.get(left, right).is_some_and(|merge| merge.rank < limit.saturating_sub(1)) {
                 return false;
@@ -73,7 +75,7 @@ impl TokenParts {
                 limit = of_left.order;
                 left = of_left.right;
             } else if of_right.order > 0 {
-                // The pair across the boundary is on the left of the one that is undone.
+                // The pair across the boundary is on the left of the undone pair.
                 limit = of_right.order + 1;
                 right = of_right.left;
             } else {
@@ -82,12 +84,12 @@ impl TokenParts {
         }
     }
 
-    /// Returns true if merges make every entry.
+    /// Returns true if merges form every entry.
     pub(super) fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Returns true if the token is made by merges.
+    /// Returns true if merges form the token.
     pub(super) fn is_merged(&self, id: u32) -> bool {
         self.parts.get(id as usize).is_some_and(|own| own.order > 0)
     }

@@ -1,21 +1,24 @@
-//! Entries that a model yields for no pretoken.
+//! Entries that a model produces for no pretoken.
 //!
-//! BPE: while the symbols of an entry's span merge into it, no merge crosses the edges of the span, and those inside are in the
-//! order in which they happen alone: the lowest rank first, of equal ranks the leftmost. So an entry that merging does not form
-//! from its own symbols is formed in no text. It may still be looked up as a whole pretoken (`whole_first`).
+//! BPE: while the symbols of an entry's span merge into it, no merge crosses the edges of the span. The merges inside
+//! happen in the same order as when the span is encoded alone: the lowest rank first, of equal ranks the leftmost. So
+//! an entry that is not formed from its own symbols is not formed in any text. It may still be looked up as a whole
+//! pretoken (`whole_first`).
 //!
-//! Unigram: if other pieces that spell an entry have a higher sum of scores, they replace it in any segmentation. The sums must
-//! differ by more than rounding can.
+//! Unigram: if other pieces that spell an entry have a higher sum of scores, they replace it in any segmentation. The
+//! sums must differ by more than the rounding error.
 //!
-//! An entry that ends in the beginning of a character is followed by a continuation byte. It is not formed before this byte if the
-//! byte merges with a part at its right edge before that part merges to the left. That holds if the merge with the byte has a
-//! lower rank, and the byte merges to its right with nothing that may follow at a lower rank than that merge and all merges
-//! of the part: of the merges that can be done, the lowest is.
+//! An entry that ends inside a character is followed by a continuation byte. It is not formed before this byte if the
+//! byte merges with a part at the entry's right edge before that part merges to the left. Two conditions ensure this.
+//! The merge with the byte has a lower rank than the merge to the left. And every merge of the byte with a following
+//! token has a higher rank than that merge and all merges of the part; otherwise it could come first.
 //!
-//! Cost: that of the merge trees; for an entry that ends inside of a character, a lookup for each part at its right edge; for Unigram the pieces inside of each entry.
+//! Cost: that of the merge trees; for an entry that ends inside a character, a lookup for each part at its right
+//! edge; for Unigram, the pieces inside each entry.
 //!
-//! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where a content has several sequences of
-//! symbols; pieces of characters that are no pieces; whole words of WordPiece that are longer than its limit.
+//! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where a content has several
+//! sequences of symbols; pieces of characters that are not pieces; whole words of WordPiece that are longer than its
+//! limit.
 
 use super::bpe::Bpe;
 use super::linked_symbols::NONE;
@@ -27,21 +30,22 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{EndOfWord, Level, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
-/// Maximum difference that 32-bit sums of up to 100,000 gain with each addition: half of the distance of two numbers.
+/// Maximum rounding error of one addition in a 32-bit sum of up to 100,000: half of the distance of two adjacent
+/// numbers.
 const ROUNDING_SINGLE: f64 = 0.004;
-/// As above, for 64 bits and sums of up to 10⁹.
+/// Likewise, for 64-bit sums of up to 10⁹.
 const ROUNDING_DOUBLE: f64 = 1e-7;
 
-/// Reason why a model does not yield an entry.
+/// Reason why a model does not produce an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unformed {
-    /// Merging forms other tokens of its symbols.
+    /// Merging its symbols forms other tokens.
     Merges,
-    /// As `Merges`, but a pretoken with exactly its content yields it.
+    /// As `Merges`, but a pretoken with exactly its content is looked up as the entry.
     MergesExceptWhole,
     /// Other pieces have a higher sum of scores.
     Scores,
-    /// The model has entries of another form only: single characters, or words with one `▁`.
+    /// The model produces entries of another form only: single characters, or words with one `▁`.
     Form,
 }
 
@@ -93,8 +97,8 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if an entry at byte level is not formed before this continuation byte. `may_follow`: whether a token with this
-    /// content may begin after the byte.
+    /// Returns true if a byte-level entry is not formed before this continuation byte. `may_follow` returns whether a
+    /// token with this content may begin after the byte.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -128,7 +132,7 @@ impl Model {
         }
     }
 
-    /// Returns true if an entry spells a byte, and only text without an entry gives it.
+    /// Returns true if an entry spells a byte and only replaces text without an entry.
     pub fn is_byte_entry(&self, vocab: &Vocab, formation: &Formation, id: u32) -> bool {
         let is_spelled = || byte_of(vocab.content(id)).is_some();
         match (self, vocab.kind(id)) {
@@ -141,7 +145,7 @@ impl Model {
         }
     }
 
-    /// Returns why no pretoken yields an ordinary entry; None if one may.
+    /// Returns the reason why no pretoken produces an ordinary entry; None if one may.
     pub fn unformed(&self, vocab: &Vocab, formation: &Formation, id: u32) -> Option<Unformed> {
         let content = vocab.content(id);
         let is_formed = |formation: &Formation| formation.is_formed.as_ref().is_none_or(|formed| formed[id as usize]);
@@ -164,7 +168,7 @@ impl Model {
         }
     }
 
-    /// Returns true if a character that is an entry never falls back to bytes, wherever it is.
+    /// Returns true if a character that is an entry never falls back to bytes, at any position.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
@@ -206,12 +210,13 @@ pub fn byte_of(content: &[u8]) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// Returns true if the content may be spelled by other symbols than its characters.
+/// Returns true if other symbols than its characters may spell the content.
 fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
 
-/// Returns the entries whose trees end in initial symbols. Each part is shorter than the whole, or the end of a word.
+/// Returns the entries whose trees end in initial symbols. Each part is shorter than the whole, or is the end of a
+/// word.
 fn formed(trees: &MergeTrees) -> Vec<bool> {
     let len = trees.left.len();
     let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());
@@ -236,7 +241,7 @@ fn formed(trees: &MergeTrees) -> Vec<bool> {
 }
 
 impl super::unigram::Unigram {
-    /// Returns true if other pieces that spell the entry have a higher sum, whatever the rounding.
+    /// Returns true if other pieces that spell the entry have a higher sum, regardless of rounding.
     fn is_outscored(&self, vocab: &Vocab, id: u32) -> bool {
         let content = vocab.content(id);
         if vocab.kind(id) != Kind::Token {

@@ -1,29 +1,31 @@
 //! Unigram: the segmentation with the highest sum of scores (Viterbi).
 //!
 //! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. From the
-//! start of each character, all pieces that begin there update the entry of their end; of equal scores the first stays.
-//! A character that is no piece has the lowest score of all pieces minus 10.
+//! start of each character, all pieces that begin there update `best` at their end; of equal scores the first one
+//! stays. A character that is not a piece has the lowest score of all pieces minus 10.
 //!
-//! Rounding decides between nearly equal segmentations, so the arithmetic follows the library. SentencePiece adds in 32
-//! bits; a user-defined piece scores a tenth of its length minus one (here in bytes, for the n best in characters) and
-//! therefore nearly always wins. HF adds in 64 bits and has no user-defined pieces. SentencePiece up to 0.2.1 scored
-//! user-defined pieces by the best score times the length; we follow 0.2.3.
+//! Rounding decides between nearly equal segmentations, so the arithmetic follows the library. SentencePiece adds in
+//! 32 bits. A user-defined piece scores a tenth of its length minus one (here in bytes, for the n best in characters)
+//! and therefore nearly always wins. HF adds in 64 bits and has no user-defined pieces. SentencePiece up to 0.2.1
+//! scored user-defined pieces by the best score times the length; Jeton follows 0.2.3.
 //!
-//! If no piece crosses the start of a word, a text is the concatenation of its words. HF starts each word at 0.
-//! SentencePiece continues the sum, so rounding depends on the preceding text, but only if the best segmentation of a word
-//! leads all others by less than the rounding error. The pieces of all other words, which are most, can be cached
-//! (`encode_word`).
+//! If no piece crosses the start of a word, a text is the concatenation of its words. HF starts the sum of each word
+//! at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this matters only if the best
+//! segmentation of a word leads the others by less than the rounding error. The pieces of all other words, which are
+//! most, can be cached (`encode_word`).
 //!
-//! At a position that no piece crosses, the preceding segmentation is final, and a long text continues with empty buffers.
+//! At a position that no piece crosses, the preceding segmentation is final. A long text continues from there with
+//! empty buffers.
 //!
 //! Cost: O(n · longest piece) time; 16 bytes for each byte of text up to the next such position; 256 KiB. Source: Kudo
 //! 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling
 //! and n best: `lattice`.
 //!
-//! A special token with a score is an ordinary piece if the caller permits it; in HF it always is. SentencePiece's control
-//! pieces are never matched.
+//! A special token with a score is an ordinary piece if the caller permits it; in HF it always is one.
+//! SentencePiece's control pieces are never matched.
 //!
-//! Left out: without an unknown token, HF refuses a text if an unknown character was considered, we if it is used.
+//! Left out: without an unknown token, HF refuses a text if the search considers an unknown character; Jeton refuses
+//! it if the result uses one.
 
 use hashbrown::HashSet;
 
@@ -45,10 +47,11 @@ const PENALTY: f64 = 10.0;
 /// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Maximum sum for encoding word by word: larger ones approach [`REBASE`].
+/// Maximum sum for encoding word by word. Larger sums approach [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
-/// Bytes after which a position that no piece crosses is searched; few in tests, so that short texts have many windows.
+/// Number of bytes after which a position that no piece crosses is searched. Few in tests, so that short texts have
+/// many windows.
 const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
 
 /// A Unigram model.
@@ -200,8 +203,8 @@ impl Unigram {
         self.encode_after(text, &mut 0.0, keep_going, scratch, out)
     }
 
-    /// Appends the ids of the end of a text, which begins where no piece crosses. `sum`: sum of the preceding scores, to
-    /// which its own are added.
+    /// Appends the ids of the end of a text, which begins at a position that no piece crosses. `sum`: sum of the
+    /// preceding scores, to which the scores of these ids are added.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -222,8 +225,9 @@ impl Unigram {
         writer.finish()
     }
 
-    /// Returns for each position of a text the number of tokens of the best segmentation up to there; `u32::MAX` inside
-    /// of characters. None if an unknown character does not become bytes: a run of them is one token.
+    /// Returns, for each position of a text, the number of tokens of the best segmentation up to there; `u32::MAX`
+    /// inside of characters. None if a best segmentation has an unknown character that does not become bytes, because
+    /// a run of them may be one token.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -255,15 +259,15 @@ impl Unigram {
         Ok(Some(counts))
     }
 
-    /// Returns true if words, which begin with a `▁` after another character, can be encoded by
-    /// [`Unigram::encode_word`].
+    /// Returns true if [`Unigram::encode_word`] can encode the words of a text independently. A word begins with a
+    /// `▁` after another character.
     pub(super) fn is_sum_of_words(&self) -> bool {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which its own are
-    /// added. If the caller `asks`, returns whether these ids are valid after any sum for which [`Unigram::sum_after`] is
-    /// known; else false.
+    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which the
+    /// scores of the word are added. With `asks`, returns whether the ids are the same after any preceding sum that
+    /// [`Unigram::sum_after`] accepts, so that they can be cached; without it, returns false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -299,7 +303,7 @@ impl Unigram {
         Ok(lasts)
     }
 
-    /// Returns the sum after a word of `len` bytes with cached ids; None if they have to be computed again.
+    /// Returns the sum after a word of `len` bytes with cached ids; None if the ids have to be computed again.
     #[inline]
     pub fn sum_after(&self, sum: f64, ids: &[u32], len: usize) -> Option<f64> {
         if sum.abs() + self.largest * (len as f64 + 1.0) >= MOST_SUM {
@@ -340,8 +344,8 @@ impl Unigram {
         Ok(())
     }
 
-    /// Finds the best segmentations from a position up to the end of the text or a position that no piece crosses; returns
-    /// that position.
+    /// Finds the best segmentations from a position up to a position that no piece crosses, or to the end of the
+    /// text; returns the position reached.
     fn window<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -359,7 +363,7 @@ impl Unigram {
             leads.clear();
             leads.push(f64::INFINITY);
         }
-        // `best` extends slightly beyond `reached`.
+        // `best` is kept slightly longer than `reached`.
         let grow = |best: &mut Vec<Best>, leads: &mut Vec<f64>, end: usize| {
             let len = (end + WINDOW / 4).min(text.len()) + 1;
             best.resize(len, UNREACHED);
@@ -418,7 +422,8 @@ impl Unigram {
         Ok(from + start)
     }
 
-    /// Returns the trie node of the character at a position, ROOT if no piece begins with it, and the end of the character.
+    /// Returns the trie node of the character at a position (ROOT if no piece begins with it) and the end of the
+    /// character.
     #[inline(always)]
     fn character(&self, text: &[u8], at: usize) -> (u32, usize) {
         let (code, len) = match text[at..] {
@@ -448,7 +453,7 @@ impl Unigram {
         self.unknown.is_fused()
     }
 
-    /// Returns true if a piece is a special token and the caller refuses these.
+    /// Returns true if a piece is a special token that the caller does not permit.
     #[inline]
     fn refuses(&self, id: u32, special: Specials<'_>) -> bool {
         matches!(special, Specials::Refused) && self.entries[id as usize].is_special
@@ -460,7 +465,7 @@ impl Unigram {
         match id {
             NO_ID => writer.unknown_characters(end),
             _ if self.refuses(id, writer.special()) => Err(refusal(writer.text_to(end), writer.at())),
-            // In HF the piece of the unknown token is also unknown text, fused with its neighbors.
+            // HF treats the piece of the unknown token as unknown text, and fuses it with its neighbors.
             _ if !self.single && Some(id) == self.unknown.unk() => writer.unknown(end),
             _ => writer.known(id, end),
         }
@@ -491,7 +496,7 @@ pub(super) fn check_len(text: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns true if a `▁` follows another character.
+/// Returns true if a `▁` comes after another character.
 fn has_inner_word_start(content: &[u8]) -> bool {
     !MarkBoundaries::new([content].into_iter()).joined().is_empty()
 }
@@ -506,7 +511,7 @@ mod tests {
 
     use super::*;
 
-    /// The first of the best ways to each place, in a whole text.
+    /// Computes the best segmentation of a whole text; of equal scores the first one found stays.
     fn by_the_rule(pieces: &BTreeMap<String, f64>, text: &str) -> Vec<(u32, usize)> {
         let unknown = pieces.values().copied().fold(0.0, f64::min) - PENALTY;
         let mut best = vec![(f64::NEG_INFINITY, 0, NO_ID); text.len() + 1];
@@ -531,9 +536,10 @@ mod tests {
     }
 
     proptest! {
-        /// Window by window, and with runs of unknown characters in one, as the rule has it for the whole text.
+        /// Windows, and runs of unknown characters handled together, give the path of the direct rule for the whole
+        /// text.
         #[test]
-        fn the_best_path_is_that_of_the_whole_text(
+        fn best_path_in_windows_equals_that_of_the_whole_text(
             pieces in proptest::collection::btree_map("[ab中文é]{1,4}", -20.0..0.0f64, 1..20),
             text in "[ab中文éz😀]{0,60}",
             fused in any::<bool>(),

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::vocab::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::vocab::{Kind, Vocab};
 
-/// Returns the piece, if any, that equals a run of unknown characters, which begins at this byte.
+/// Lookup of a run of unknown characters, given its bytes and its start: returns the piece that equals it, if any.
 type SpellUnknown<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
 /// Substitute for unknown text.
@@ -19,10 +19,10 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// `bytes`: unknown text becomes byte-fallback entries, `<0x0A>`, if all of its bytes have one.
+    /// `bytes`: unknown text becomes byte-fallback entries (`<0x0A>`), if all of its bytes have one.
     ///
     /// # Errors
-    /// [`Error::config`] if `unk` is no entry.
+    /// [`Error::config`] if `unk` is not an entry.
     pub fn new(vocab: &Vocab, unk: Option<u32>, fused: bool, bytes: bool) -> Result<Self> {
         check_unk(vocab, unk)?;
         let bytes = if bytes { byte_entries(vocab) } else { None };
@@ -71,7 +71,7 @@ impl Unknown {
 }
 
 /// # Errors
-/// [`Error::config`] if `unk` is no entry.
+/// [`Error::config`] if `unk` is not an entry.
 pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
     match unk.filter(|&unk| vocab.kind(unk) == Kind::Hole) {
         Some(unk) => Err(Error::config(format!("the unknown token's id, {unk}, is not in the vocabulary"))),
@@ -93,7 +93,7 @@ pub fn utf8(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(|e| Error::text("a character-level tokenizer needs UTF-8", e.valid_up_to()))
 }
 
-/// Returns the bytes of the character that begins at `at` of UTF-8 text.
+/// Returns the number of bytes of the character that begins at `at` of UTF-8 text.
 #[inline]
 pub fn char_len(text: &[u8], at: usize) -> usize {
     crate::util::utf8::char_len(text[at]).min(text.len() - at)

@@ -1,11 +1,11 @@
-//! Alternatives that models without merges considered: the lattice of Unigram, the attempts of WordPiece.
+//! Alternatives that models without merges considered: the lattice of Unigram and the lookups of WordPiece.
 //!
-//! The lattice is listed up to a number of pieces and counted beyond, so memory is bounded for a pretoken of any length.
-//! The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only, since that needs
-//! the whole lattice.
+//! The lattice is listed up to a number of pieces and only counted beyond, so memory is bounded for a pretoken of any
+//! length. The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only,
+//! since the search needs the whole lattice.
 //!
-//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII has a slightly higher score
-//! in SentencePiece's encoding.
+//! Scores are those of the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
+//! characters beyond ASCII has a slightly higher score.
 
 use super::best_paths::NO_ID;
 use super::output::Specials;
@@ -48,7 +48,7 @@ pub struct Way {
 pub struct Ways {
     /// Pieces of the lattice, ordered by start, then by length; limited in number.
     pub pieces: Vec<PieceMatch>,
-    /// Total number.
+    /// Number of pieces of the whole lattice.
     pub num_pieces: usize,
     /// The chosen segmentation.
     pub best: Way,
@@ -59,9 +59,9 @@ pub struct Ways {
 /// Matches of WordPiece in a pretoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// The longest entry at each position: (start, end, id). All longer candidates were tried before.
+    /// Longest entry at each position: (start, end, id). All longer candidates were tried before.
     pub found: Vec<(usize, usize, u32)>,
-    /// Byte offset without a match, which makes the whole pretoken unknown.
+    /// Byte offset at which no entry matches, which makes the whole pretoken unknown.
     pub stuck_at: Option<usize>,
     /// True if the pretoken has more characters than the model accepts.
     pub is_too_long: bool,
@@ -119,7 +119,7 @@ impl Unigram {
 }
 
 impl WordPiece {
-    /// Returns the matches in a pretoken, up to the offset without a match.
+    /// Returns the matches in a pretoken, up to the first offset without one.
     ///
     /// # Errors
     /// As [`WordPiece::encode`].

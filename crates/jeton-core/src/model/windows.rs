@@ -1,16 +1,17 @@
 //! Long pretokens in linear time, in windows.
 //!
-//! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first merge
-//! across the boundary of two tokens. Until then no merge has crossed any boundary, so the two went through the same
-//! merges as in isolation, where they would also merge. Therefore a window is merged; its last tokens, which may depend on
-//! following text, are dropped; the next window starts there, and only the pair at the joint is checked. If the check
-//! fails, tokens are dropped, twice as many each time.
+//! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first
+//! merge across the boundary of two tokens. Until then no merge has crossed any boundary, so the two went through the
+//! same merges as in isolation, where they would also merge. Therefore a window is merged, and its last tokens, which
+//! may depend on following text, are dropped. The next window starts there, and only the pair at the joint is
+//! checked. If the check fails, tokens are dropped, twice as many each time.
 //!
-//! `fast::long` merges windows of bytes with the tables of the fast path, `merging` windows of symbols of any model.
+//! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
+//! model.
 //!
-//! Left out: a bound for texts whose joints always fail. None is known; after 64 dropped tokens the caller merges the
-//! whole with a priority queue, O(n log n) for any text. The property of adjacent pairs: H. van Antwerpen and
-//! A. Neubeck, github/rust-gems, crates/bpe (2024).
+//! Left out: a time bound for texts whose joints always fail. None is known; after 64 dropped tokens the caller
+//! merges the whole pretoken with a priority queue, O(n log n) for any text. The property of adjacent pairs: H. van
+//! Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
 
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -18,7 +19,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum number of tokens that a failed joint drops.
 pub(super) const MAX_DROPPED: usize = 64;
 
-/// Joints that are known: in a run of one character, a few repeat.
+/// Number of joints whose result is cached: in a run of one character, a few joints repeat.
 const JOINTS: usize = 4;
 
 /// A window after its merges.
@@ -40,12 +41,12 @@ pub(super) trait Windows {
     /// Returns the last token of the output, if any.
     fn last(&self) -> Option<u32>;
 
-    /// Returns true if the last token of the output and the first of the window at `at` encode their text; None if that
-    /// cannot be checked.
+    /// Returns true if the last token of the output and the first token of the window at `at` encode their text; None
+    /// if that cannot be checked.
     fn joint_holds(&mut self, at: usize, pair: (u32, u32)) -> Result<Option<bool>>;
 
-    /// Removes the last `count` tokens of the output; returns the position of the first of them, or None if the output
-    /// has not more than `count`.
+    /// Removes the last `count` tokens of the output; returns the position of the first of them, or None if the
+    /// output has no more than `count` tokens.
     fn remove_last(&mut self, at: usize, count: usize) -> Option<usize>;
 
     /// Appends the first `count` tokens of the window at `at` to the output; returns the position after them.
@@ -59,8 +60,8 @@ pub(super) trait Windows {
 #[inline(always)]
 pub(super) fn merge_in_windows(windows: &mut impl Windows, keep_going: KeepGoing<'_>) -> Result<bool> {
     let (mut at, mut num_dropped) = (0, 1);
-    let mut reached = 0; // end of the tokens whose joints held; up to there `num_dropped` keeps doubling, which ensures progress
-    let mut joints = [None; JOINTS]; // the last ones, and whether they held
+    let mut reached = 0; // end of the tokens whose joints held; `num_dropped` doubles until `at` is beyond it
+    let mut joints = [None; JOINTS]; // cache: the last checked pairs, and whether they held
     let mut next_joint = 0;
     let mut cancel = CancelCheck::new(keep_going);
     loop {

@@ -1,12 +1,13 @@
 //! Models without a search: a lookup for each word or character.
 //!
-//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): the text is split before each `▁`, and
-//! each word is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, then characters.
-//! Unused pieces are unknown in both. `WordPiece` (HF): the longest entry, then repeatedly the longest entry with the
-//! prefix, until the word is covered; a word that cannot be covered, or is too long, is unknown as a whole.
+//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): the text is split before each `▁`,
+//! and each word is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, then
+//! characters. Unused pieces are unknown in both SentencePiece models. `WordPiece` (HF): the longest entry, then
+//! repeatedly the longest entry with the prefix, until the word is covered. A word that cannot be covered, or is too
+//! long, is unknown as a whole.
 //!
-//! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and
-//! models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc
+//! Cost: linear; for `WordPiece`, multiplied by the length of the longest entry. Source: HF models/wordlevel/mod.rs
+//! and models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc
 //! (SplitIntoWords).
 
 use super::added_entries::AddedEntries;
@@ -27,7 +28,7 @@ pub struct WordLevel {
 
 impl WordLevel {
     /// # Errors
-    /// `Config` if `unk` is no entry.
+    /// `Config` if `unk` is not an entry.
     pub fn new(vocab: &Vocab, unk: Option<u32>, added: AddedEntries) -> Result<Self> {
         check_unk(vocab, unk)?;
         Ok(Self { added, unk })
@@ -140,7 +141,7 @@ pub struct WordPiece {
 
 impl WordPiece {
     /// # Errors
-    /// `Config` if `unk` is no entry.
+    /// `Config` if `unk` is not an entry.
     pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: AddedEntries) -> Result<Self> {
         check_unk(vocab, Some(unk))?;
         let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
@@ -150,7 +151,7 @@ impl WordPiece {
         Ok(Self { first: Trie::new(entries), next, added, unk, prefix: prefix.into(), max_chars })
     }
 
-    /// Returns true for the prefix and one character.
+    /// Returns true for the prefix followed by one character.
     pub(super) fn is_inner_character(&self, content: &[u8]) -> bool {
         let rest = content.strip_prefix(self.prefix.as_bytes()).and_then(|rest| std::str::from_utf8(rest).ok());
         rest.is_some_and(|rest| rest.chars().nth(1).is_none())

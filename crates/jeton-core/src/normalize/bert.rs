@@ -1,9 +1,9 @@
 //! BERT's normalizer: cleaning, spaces around Chinese characters, accents, lower case.
 //!
-//! Two algorithms give the same text. If alignments are requested, each step processes the whole text. Otherwise one pass
-//! processes character by character. One pass suffices because all steps except NFD look at single characters, and NFD,
-//! besides decomposing, only reorders marks, which are then dropped. Few marks are kept; text between these is processed
-//! step by step.
+//! Two algorithms give the same text. If alignments are requested, each step processes the whole text. Otherwise one
+//! pass processes character by character. One pass suffices because all steps except NFD look at single characters.
+//! NFD also reorders marks, but nearly all marks are then dropped. The few that are kept, and the characters next to
+//! them, are processed step by step.
 //!
 //! Source: huggingface/tokenizers, `normalizers/bert.rs`.
 
@@ -63,7 +63,7 @@ impl Bert {
         steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
     }
 
-    /// Writes the normalized `old`, in one pass; with alignment only if it is ASCII.
+    /// Writes the normalized `old`, in one pass. Writes alignments only if it is ASCII.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if old.is_ascii() {
             for bytes in old.as_bytes().chunks(1 << 16) {
@@ -85,7 +85,7 @@ impl Bert {
             if bits & ORDERED == 0 {
                 new.clear();
                 let mut len = 0;
-                // Likewise the characters after it, up to a few.
+                // The following characters are processed together with it, up to a few.
                 for c in rest.chars().take(64) {
                     let bits = properties.of(c) & touched;
                     if bits == 0 || bits & ORDERED != 0 {
@@ -97,7 +97,8 @@ impl Bert {
                 writer.replace(len, &new);
                 return Ok(());
             }
-            // Characters that are neither decomposed nor removed before NFD: marks are not reordered across them.
+            // A run of characters that are decomposed, or removed before NFD: marks are not reordered across other
+            // characters.
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
             let len = rest.find(|c| !moved(c)).unwrap_or(rest.len());
             let mut between = AlignedText::new(&rest[..len], false)?;
@@ -107,7 +108,7 @@ impl Bert {
         })
     }
 
-    /// Appends what becomes of a character.
+    /// Appends the normalized form of a character.
     #[inline]
     fn spell(self, c: char, bits: u16, properties: &Properties, new: &mut String) {
         if bits & (CONTROL | SPACE) != 0 {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_does_with_every_character_what_the_steps_do() {
+    fn one_pass_equals_the_steps_for_every_character() {
         let chars: Vec<char> = ('\0'..=char::MAX).collect();
         for bert in all() {
             for text in chars.chunks(4096) {
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_does_with_marks_what_the_steps_do() {
+    fn one_pass_equals_the_steps_for_sequences_of_marks() {
         let properties = Properties::get();
         let ordered: Vec<char> = ('\0'..=char::MAX).filter(|&c| properties.of(c) & ORDERED != 0).collect();
         assert!(ordered.len() > 3 && ordered.len() < 1000, "{}", ordered.len());

@@ -1,9 +1,10 @@
 //! Set of characters that a normalizer may change, with a vectorized search for the first one in a text.
 //!
-//! The first byte of a character excludes most: of 64 bytes at a time, the ones that begin no character of the set are
-//! compared away, all ASCII, Chinese and Korean for NFC. The others are looked up in a bit set, which fits an L1 cache.
+//! The first byte of a character excludes most characters. Of 64 bytes at a time, those that cannot begin a character
+//! of the set are excluded by comparison; for NFC these are all of ASCII, Chinese and Korean. The others are looked
+//! up in a bit set, which fits an L1 cache.
 //!
-//! Cost: 64 bytes in some nanoseconds, and one or two for each character to look up; 8 KiB for a set.
+//! Cost: some nanoseconds for 64 bytes, and one or two for each character to look up; 8 KiB for each set.
 
 use std::sync::OnceLock;
 
@@ -16,24 +17,24 @@ use crate::util::utf8;
 /// Set of characters.
 #[derive(Debug)]
 pub(super) struct CharSet {
-    /// Ranges of bytes that begin no character of the set; each is ASCII, or not.
+    /// Ranges of bytes that begin no character of the set; each range is entirely inside or outside of ASCII.
     excluded: Vec<(u8, u8)>,
-    /// Bit set of those below U+10000.
+    /// Bit set of the characters below U+10000.
     low: Box<[u64; 1 << 10]>,
-    /// Property bits of the others; None: all of them.
+    /// Property bits of the members from U+10000 on; None: all characters are members.
     high: Option<u16>,
 }
 
 impl CharSet {
-    /// Returns the set of the characters with any of some property bits; built on the first call.
+    /// Returns the set of the characters with any of the given property bits; built on the first call.
     pub(super) fn of_bits(bits: u16) -> &'static Self {
         static SETS: [OnceLock<CharSet>; ALL as usize + 1] = [const { OnceLock::new() }; ALL as usize + 1];
         let properties = Properties::get();
         made_once(&SETS[usize::from(bits & ALL)], || Self::new(|c| properties.of(c) & bits != 0, Some(bits & ALL)))
     }
 
-    /// Builds the set of the characters below U+10000 that `is_in` accepts, and of those from there on with any of the
-    /// property bits `high`, or all.
+    /// Builds a set. Below U+10000 it has the characters that `is_in` accepts; above, those with any of the property
+    /// bits `high`, or all if that is None.
     pub(super) fn new(is_in: impl Fn(char) -> bool, high: Option<u16>) -> Self {
         let mut low = Box::new([0u64; 1 << 10]);
         let mut may_begin = [false; 256];
@@ -72,7 +73,7 @@ impl CharSet {
 
     /// Returns the position of the first character of the set in `text[from..]`, or the length of the text.
     pub(super) fn find(&self, text: &str, from: usize) -> usize {
-        // Often it is near: then a block would be read for each.
+        // The next one is often near; then reading a whole block for each would be slower.
         let (bytes, mut from) = (text.as_bytes(), from);
         for _ in 0..4 {
             if from == bytes.len() {
@@ -122,7 +123,7 @@ mod tests {
     use crate::normalize::properties::{MARK, NFC, NFD, UPPER};
 
     #[test]
-    fn finds_the_first_character_of_the_set() {
+    fn find_returns_the_first_character_of_the_set() {
         let mut state = 1u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn has_the_characters_with_the_bits() {
+    fn set_of_bits_has_the_characters_with_these_properties() {
         for c in '\0'..=char::MAX {
             assert_eq!(CharSet::of_bits(NFC).has(c), Properties::get().of(c) & NFC != 0, "{c:?}");
         }

@@ -3,11 +3,12 @@
 //! Layout: 4 bytes, the size of the trie in bytes; the trie, 4 bytes a unit; the replacements, each terminated by NUL. All
 //! integers are little-endian.
 //!
-//! Invariant: the map is untrusted until [`Charsmap::new`] has traversed the whole trie: all reachable units are inside of
-//! it, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are terminated UTF-8. A lookup
-//! then reads a bounded number of units and cannot fail.
+//! Invariant: the map is untrusted until [`Charsmap::new`] has traversed the whole trie. All reachable units are
+//! inside of the trie, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are
+//! terminated UTF-8. A lookup then reads a bounded number of units and cannot fail.
 //!
-//! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal is linear in the trie. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
+//! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal is linear in the trie.
+//! Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
@@ -17,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::util::atomic_cell::made_once;
 use crate::util::text_unit::is_separate_grapheme;
 
-/// Maximum length of a key in bytes; the rules of NFKC have up to 9.
+/// Maximum length of a key in bytes; the longest key of the NFKC rules has 9.
 const MAX_KEY: u8 = 250;
 
-/// Maximum length of a replacement in bytes; that of U+FDFA has 33.
+/// Maximum length of a replacement in bytes; the replacement of U+FDFA has 33.
 const MAX_REPLACEMENT: usize = 4096;
 
 /// A character map.
@@ -30,12 +31,12 @@ pub(super) struct Charsmap {
     texts: String,
     /// First bytes of keys.
     pub(super) begins: Box<[bool; 256]>,
-    /// Bytes that are a key, or the first byte of one whose second byte is ASCII.
+    /// Bytes that are a key, or begin a key whose second byte is ASCII.
     pub(super) begins_in_ascii: Box<[bool; 256]>,
     joined_or_mapped: OnceLock<CharSet>,
 }
 
-/// Label of a unit: the byte that leads to it. Bit 31 marks a value, to which no byte leads.
+/// Returns the label of a unit: the byte that leads to it. Bit 31 marks a value, to which no byte leads.
 fn label(unit: u32) -> u32 {
     unit & 0x8000_00FF
 }
@@ -44,7 +45,7 @@ fn has_value(unit: u32) -> bool {
     unit & 0x100 != 0
 }
 
-/// Offset from a node to its children, combined by exclusive or.
+/// Returns the offset from a node to its children, combined by exclusive or.
 fn offset(unit: u32) -> u32 {
     (unit >> 10) << ((unit & 0x200) >> 6)
 }
@@ -57,9 +58,10 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
-/// The units that are children, by set: unit u with the label l is the child for byte l of the set at u ^ l, and of no other.
+/// Units that are children, grouped by set of children. The label l of unit u determines the set: u is its child for
+/// byte l, and the base of the set is u ^ l.
 struct Edges {
-    starts: Vec<u32>, // set -> its first child in `units`; one more
+    starts: Vec<u32>, // set -> index of its first child in `units`; one more at the end
     units: Vec<u32>,
 }
 
@@ -88,8 +90,8 @@ impl Edges {
     }
 }
 
-/// Returns true for a character that is a grapheme next to any others of this kind. Only jamo, which are not, join Hangul
-/// syllables.
+/// Returns true for a character that is a separate grapheme next to any others of this kind. Hangul syllables are
+/// included, because only jamo, which are not of this kind, join them.
 pub(super) fn is_apart(c: char) -> bool {
     is_separate_grapheme(c) || ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
@@ -108,7 +110,7 @@ impl Charsmap {
         let (trie, texts) =
             rest.split_at_checked(size).ok_or_else(|| broken(format!("a trie of {size} bytes in {}", rest.len())))?;
         let mut units: Vec<u32> = trie.as_chunks().0.iter().map(|unit: &[u8; 4]| u32::from_le_bytes(*unit)).collect();
-        units.resize(units.len().next_multiple_of(256), 0); // pads the last block; no byte leads to a unit of 0
+        units.resize(units.len().next_multiple_of(256), 0); // pads the last block; no byte leads to a unit with value 0
         let texts = std::str::from_utf8(texts).map_err(|error| broken(format!("its texts are not UTF-8: {error}")))?;
         let mut map = Self {
             units,
@@ -131,7 +133,7 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// Returns the set of the characters that are not a grapheme next to any others of these, or have a rule; made on the first
+    /// Returns the set of the characters that have a rule or for which [`is_apart`] returns false; built on the first
     /// call.
     pub(super) fn joined_or_mapped(&self) -> &CharSet {
         let is_mapped = |c: char| self.prefixes(c.encode_utf8(&mut [0; 4])).next().is_some();
@@ -160,7 +162,8 @@ impl Charsmap {
         found
     }
 
-    /// Returns the last bytes of a character that continue a rule, as a bit set; all if the rule has ended.
+    /// Returns the last bytes of a character that continue a rule, as a bit set; all bytes if a rule has already
+    /// ended.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {
@@ -177,7 +180,7 @@ impl Charsmap {
         (label(unit) == byte).then(|| (below, has_value(unit)))
     }
 
-    /// Traverses the trie. Nodes may share children, so the heights of sets of children are memoized.
+    /// Traverses and checks the trie. Nodes may share children, so the heights of sets of children are memoized.
     fn check(&self) -> Result<()> {
         const OPEN: u8 = u8::MAX;
         let edges = Edges::new(&self.units);
@@ -225,7 +228,7 @@ impl Charsmap {
         Ok(())
     }
 
-    /// Index of the children of a unit, which are in one block of 256 units, one for each byte.
+    /// Returns the index of the children of a unit. They are in one block of 256 units, one for each byte.
     fn children(&self, place: u32, unit: u32) -> Result<u32> {
         let base = place ^ offset(unit);
         match (base | 0xFF) < self.units.len() as u32 {
@@ -243,10 +246,11 @@ impl Charsmap {
         }
     }
 
-    /// Returns the characters that rules have after their first one; None for a trie that is too large to list them.
+    /// Returns the characters that occur in rules after the first character; None if the trie is too large to list
+    /// them.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
-        // A node, and the path to it: the bytes of an incomplete character, and whether a character precedes it.
+        // A node and the path to it: the bytes of an incomplete character, and whether a character precedes them.
         let mut seen = HashSet::new();
         let mut open = vec![(offset(self.units[0]), Vec::new(), false)];
         let mut found = HashSet::new();
@@ -279,12 +283,12 @@ impl Charsmap {
         Some(found)
     }
 
-    /// Returns all rules: source -> replacement, by ascending source. None for more than `most` nodes, or a source that is
-    /// not UTF-8.
+    /// Returns all rules: source -> replacement, by ascending source. None for more than `most` nodes, or if a source
+    /// is not UTF-8.
     pub(super) fn rules(&self, most: usize) -> Option<BTreeMap<String, String>> {
         let mut rules = BTreeMap::new();
-        let mut open = vec![(offset(self.units[0]), Vec::new())]; // the children of a node, and the path to it
-        let mut num_nodes = 0; // paths that share nodes may be too many
+        let mut open = vec![(offset(self.units[0]), Vec::new())]; // stack of (children of a node, path to it)
+        let mut num_nodes = 0; // counted, because shared nodes are visited once for each path
         while let Some((base, path)) = open.pop() {
             num_nodes += 1;
             if num_nodes > most {
@@ -308,8 +312,8 @@ impl Charsmap {
         Some(rules)
     }
 
-    /// Returns the rule for the longest prefix of a text, as (length of the prefix, replacement), and true if text after the
-    /// end could make a longer prefix match.
+    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement). The flag
+    /// is true if more text after the end could make a longer prefix match.
     pub(super) fn longest(&self, text: &[u8]) -> (Option<(usize, &str)>, bool) {
         let (mut base, mut rule) = (offset(self.units[0]), None);
         for (index, &byte) in text.iter().enumerate() {
@@ -330,7 +334,7 @@ impl Charsmap {
         (rule, is_open)
     }
 
-    /// Yields the rules for prefixes of `text` as (length of the prefix, replacement), the shortest first.
+    /// Iterates over the rules for prefixes of `text`, the shortest first, as (length of the prefix, replacement).
     pub(super) fn prefixes<'m>(&'m self, text: &'m str) -> impl Iterator<Item = (usize, &'m str)> + 'm {
         let mut base = offset(self.units[0]);
         let mut bytes = text.bytes().enumerate();
@@ -357,7 +361,7 @@ mod tests {
 
     use super::*;
 
-    /// One rule, for `a`: the root's children are at 256, the value of `a` at `below`.
+    /// Builds a map with one rule, for `a`: the root's children are at 256, the value of `a` at `below`.
     fn map(below: u32, value: u32, texts: &[u8]) -> Result<Charsmap> {
         let mut units = vec![0u32; 768];
         let place = 256 ^ u32::from(b'a');
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_found() {
+    fn lookup_finds_a_rule() {
         let map = map(512, 3, b"no\0yes\0").unwrap();
         assert_eq!(map.prefixes("ab").collect::<Vec<_>>(), [(1, "yes")]);
         assert_eq!(map.prefixes("ba").count() + map.prefixes("").count() + map.prefixes("\0a").count(), 0);
@@ -379,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_named() {
+    fn error_names_the_defect_of_a_map() {
         let long = [b"x".repeat(5_000), vec![0]].concat();
         let cases: [(&str, Result<Charsmap>); 10] = [
             ("no size", Charsmap::new(b"abc")),

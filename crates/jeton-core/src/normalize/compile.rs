@@ -1,12 +1,12 @@
 //! Compiler of normalization rules to SentencePiece's character map, which `charsmap` reads.
 //!
-//! Equal sets of children are stored once, so the rules of NFKC (225 thousand, most of them spellings of Hangul syllables)
-//! take 60 thousand units instead of half a million. The result maps like SentencePiece's map of the same rules but has
-//! other bytes, since the builder chooses where a set of children is stored.
+//! Equal sets of children are stored once, so the rules of NFKC (225 thousand, most of them spellings of Hangul
+//! syllables) take 60 thousand units instead of half a million. The result maps text like SentencePiece's map of the
+//! same rules, but its bytes differ, since each builder chooses where a set of children is stored.
 //!
-//! Invariant: a position is the base of one set of children only, because a unit does not name its parent. Cost: one pass
-//! over the sorted rules; each set of children is stored at the first position that fits among the last blocks. Source:
-//! google/sentencepiece `builder.cc` for the layout of the map; S. Yata, Darts-clone, for the units. Inverse:
+//! Invariant: a position is the base of at most one set of children, because a unit does not name its parent. Cost:
+//! one pass over the sorted rules; each set of children is stored at the first position that fits in the last blocks.
+//! Source: google/sentencepiece `builder.cc` for the layout of the map; S. Yata, Darts-clone, for the units. Inverse:
 //! `charsmap.rs`.
 
 use std::collections::BTreeMap;
@@ -19,14 +19,14 @@ use crate::error::{Error, Result};
 /// Rules: source -> replacement.
 pub type Rules = BTreeMap<String, String>;
 
-/// Units in a block: a set of children is inside of one block.
+/// Number of units in a block: a set of children is inside one block.
 const BLOCK: usize = 256;
 /// Number of last blocks that are searched for free positions, as in Darts-clone.
 const OPEN_BLOCKS: usize = 16;
 /// Maximum number of units: offsets to children have 21 bits.
 const MAX_UNITS: usize = 1 << 21;
 
-/// Children of a node: (byte, child); the byte 0 leads to the value.
+/// Children of a node: (byte, child). The byte 0 leads to the value.
 type Children = Vec<(u8, Child)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ enum Child {
 /// Returns the rules of a character map.
 ///
 /// # Errors
-/// [`Error::format`] for an invalid map; [`Error::config`] for one with over four million paths.
+/// [`Error::format`] for an invalid map; [`Error::config`] for a map with more than four million paths.
 pub fn decompile(map: &[u8]) -> Result<Rules> {
     const MOST: usize = 1 << 22;
     let rules = Charsmap::new(map)?.rules(MOST);
@@ -81,7 +81,8 @@ struct Sets {
 }
 
 impl Sets {
-    /// Returns the number of the set of children for `entries`, which are sorted and share their first `depth` bytes.
+    /// Returns the number of the set of children for `entries`, which are sorted and have the same first `depth`
+    /// bytes.
     fn build(&mut self, entries: &[(&[u8], u32)], depth: usize) -> u32 {
         let mut children = Children::new();
         let mut rest = entries;
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compiled_is_read_back() {
+    fn decompiling_gives_the_compiled_rules() {
         let rules = [("a", "b"), ("ab", ""), ("abc", "a"), ("é", "e"), ("éé", "ee"), ("\u{10FFFF}", "x")];
         let rules: Rules = rules.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
         let map = Charsmap::new(&compile(&rules).unwrap()).unwrap();
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_cannot_be_are_refused() {
+    fn invalid_rules_are_refused() {
         for (key, text) in [("", "a"), ("a\0", ""), ("a", "\0")] {
             let rules = Rules::from([(key.to_owned(), text.to_owned())]);
             assert!(compile(&rules).is_err(), "{key:?}");

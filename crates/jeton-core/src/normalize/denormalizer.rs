@@ -1,10 +1,12 @@
 //! SentencePiece's denormalizer: a character map that rewrites decoded text, which may arrive in fragments.
 //!
 //! Invariant: on valid UTF-8 the text equals that of SentencePiece's normalizer with the same map and options, which
-//! [`super::sentencepiece`] implements for encoding. Bytes that are not UTF-8 are kept, and no rule reads across them.
+//! [`super::sentencepiece`] implements for encoding. Bytes that are not UTF-8 are kept, and no rule matches across
+//! them.
 //!
-//! Held back in fragments: a beginning of a rule, an incomplete character, and with `remove_extra_whitespaces` spaces that
-//! the end of the text would remove, whose number is kept. So memory is bounded by the longest rule.
+//! Held back between fragments: the beginning of a rule, an incomplete character, and, with
+//! `remove_extra_whitespaces`, spaces that the end of the text would remove. Of these spaces only the number is kept,
+//! so memory is bounded by the longest rule.
 //!
 //! Cost: one bounded lookup at each position. Source: google/sentencepiece, `normalizer.cc`, and the end of `Decode` in
 //! `sentencepiece_processor.cc`.
@@ -23,7 +25,7 @@ pub struct Denormalizer {
     options: CharsmapOptions,
 }
 
-/// State of a [`Denormalizer`] in one text.
+/// State of a [`Denormalizer`] within one text.
 #[derive(Debug, Clone, Default)]
 pub struct DenormalizerState {
     held: Vec<u8>,     // not read yet
@@ -55,7 +57,7 @@ impl Denormalizer {
         Ok(out)
     }
 
-    /// Rewrites a part of a text between two others, without context.
+    /// Rewrites the middle part of a text, without context on either side.
     ///
     /// # Errors
     /// As [`Denormalizer::whole`].
@@ -68,7 +70,7 @@ impl Denormalizer {
         Ok(out)
     }
 
-    /// Reads a fragment of a text, and appends the text that is final.
+    /// Reads a fragment of a text, and appends the output that later text cannot change.
     ///
     /// # Errors
     /// As [`Denormalizer::whole`], for the text so far.
@@ -91,7 +93,7 @@ impl Denormalizer {
         Ok(())
     }
 
-    /// Reads the text that is held back; `ends`: it is the last.
+    /// Reads the text that is held back. `ends` is true at the end of the text.
     fn read(&self, state: &mut DenormalizerState, ends: bool, out: &mut Vec<u8>) -> Result<()> {
         let held = std::mem::take(&mut state.held);
         let most = most_bytes(state.read);
@@ -134,7 +136,7 @@ impl Denormalizer {
         }
         let mut rest = new;
         while let Some((&byte, after)) = rest.split_first() {
-            // With escapes, SentencePiece removes at the end what looks like an escaped space.
+            // With escapes, SentencePiece also removes characters at the end that look like an escaped space.
             let mark = rest.strip_prefix(MARK.as_bytes()).filter(|_| self.options.escape_whitespaces);
             if byte == b' ' || mark.is_some() {
                 state.spaces += 1;
@@ -201,7 +203,7 @@ mod tests {
         compile(&rules).unwrap()
     }
 
-    /// The text is that of the normalizer for encoding, in fragments too.
+    /// The text equals that of the normalizer for encoding, also in fragments.
     #[test]
     fn text_equals_that_of_the_normalizer() {
         let map = map();
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_final_when_no_rule_goes_on() {
+    fn text_is_final_when_no_rule_can_continue() {
         let options = CharsmapOptions {
             add_dummy_prefix: false,
             remove_extra_whitespaces: false,

@@ -14,7 +14,7 @@ use crate::util::atomic_cell::made_once;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::stand_in;
 
-/// Copies the characters that are not in a set, and calls `edit` at the others, of which it consumes one or more.
+/// Copies the characters that are not in a set. Calls `edit` at each other character; it consumes one or more.
 pub(super) fn each(
     set: &CharSet,
     old: &str,
@@ -194,10 +194,10 @@ pub(super) fn byte_level(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut
 mod tests {
     use super::*;
 
-    /// A compiler with newer tables would change training and encoding: then `lower` needs the age of a
-    /// character.
+    /// A compiler with newer Unicode tables would change training and encoding. In that case `lower` must check the
+    /// age of a character.
     #[test]
-    fn lower_case_is_that_of_unicode_17() {
+    fn lower_case_equals_unicode_17() {
         let (mut count, mut sum) = (0, 0u64);
         for c in '\0'..=char::MAX {
             for l in lower(c).filter(|l| *l != c) {

@@ -1,9 +1,9 @@
 //! NFC, NFD, NFKC and NFKD as in HF: Unicode 9, with HF's alignments.
 //!
-//! Invariant: a text is split before characters that neither change nor reorder nor compose with preceding ones; each part
-//! goes through the standard algorithm: decompose, order marks by class, compose. Alignments are HF's: the first character
-//! of a decomposition takes the position of the original and the others are insertions, reordered marks keep their status,
-//! and a composition takes that of its first part. Its source covers all parts.
+//! Invariant: a text is split before characters that neither change nor reorder nor compose with preceding ones. Each
+//! part goes through the standard algorithm: decompose, order marks by class, compose. Alignments are HF's: the first
+//! character of a decomposition takes the position of the original, and the others are insertions. Reordered marks
+//! keep their status. A composition takes the position of its first part, but its source covers all parts.
 //!
 //! Cost: linear; n log n within a run of n marks. Characters without such effects, and marks that are in order and do not
 //! compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
@@ -59,7 +59,7 @@ impl Form {
         let unstable = CharSet::of_bits(self.unstable());
         let mut run =
             CombiningRun { form: self, properties, pending: Vec::new(), base: None, after: Vec::new(), class: None };
-        let mut from = 0; // the start of the text, or of a character that is not unstable
+        let mut from = 0; // start of the text, or of the last stable character
         while from < old.len() {
             let found = unstable.find(old, from);
             from = found + self.ordered_marks(&old[found..], properties);
@@ -83,8 +83,8 @@ impl Form {
         Ok(())
     }
 
-    /// Returns the bytes of the leading marks, if the form leaves all of them as they are: they are in order, and none is
-    /// composed.
+    /// Returns the number of bytes of the leading marks, if the form changes none of them: they are in order and do
+    /// not compose.
     fn ordered_marks(self, text: &str, properties: &Properties) -> usize {
         let (mut bytes, mut last) = (0, 0);
         for c in text.chars() {
@@ -107,10 +107,10 @@ impl Form {
 struct CombiningRun {
     form: Form,
     properties: &'static Properties,
-    pending: Vec<(u8, char, isize)>, // (class, character, change), not ordered yet; only the first can have class 0
+    pending: Vec<(u8, char, isize)>, // (class, character, change), not yet ordered; only the first can have class 0
     base: Option<(char, isize)>,     // character with which marks may compose
     after: Vec<(char, isize)>,       // following characters that did not compose
-    class: Option<u8>,               // of the last one
+    class: Option<u8>,               // class of the last one
 }
 
 impl CombiningRun {
@@ -160,7 +160,7 @@ impl CombiningRun {
             return;
         };
         if self.class.is_none_or(|last| last < class) {
-            // Only compositions of Unicode 9, which have a decomposition there.
+            // Only compositions of Unicode 9: their results have a decomposition in its tables.
             if let Some(merged) = compose(base, c).filter(|c| self.properties.of(*c) & NFD != 0) {
                 self.base = Some((merged, base_change + change - 1));
                 return;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_the_standard() {
+    fn forms_equal_the_standard() {
         for text in [
             "",
             "plain",
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_marks_take_no_minute() {
+    fn a_million_marks_are_normalized_in_time() {
         let text: String = std::iter::once('a').chain(['\u{315}', '\u{323}', '\u{301}'].repeat(300_000)).collect();
         for form in [Form::Nfc, Form::Nfd] {
             assert!(of(form, &text).len() >= text.len() - 6);

@@ -1,6 +1,6 @@
 //! Lower case by Unicode 17.
 
-/// The lower case of Unicode 17, also where the compiler is older.
+/// Returns the lower case by Unicode 17, even if the compiler's tables are older.
 pub(super) fn lower(c: char) -> std::char::ToLowercase {
     let code = c as u32;
     let simple = match code {

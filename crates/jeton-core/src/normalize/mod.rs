@@ -3,9 +3,9 @@
 //! Invariant: text and alignment equal those of the component's library on every text: huggingface/tokenizers 0.23
 //! (including its bugs), and SentencePiece 0.2 for `SentencePiece`. Unsupported features are refused by name.
 //!
-//! Cost: one pass for each component (BERT's: up to five with alignment), linear in the text. Runs of unchanged characters
-//! are found 64 bytes at a time and copied; without alignment, a text that does not change is borrowed ([`normalized`]).
-//! Built once.
+//! Cost: one pass for each component (BERT's: up to five with alignment), linear in the text. Runs of unchanged
+//! characters are found 64 bytes at a time and copied. Without alignment, a text that does not change is borrowed
+//! ([`normalized`]). Components are built once.
 //!
 //! ```text
 //! properties     properties of characters, one bit each
@@ -16,17 +16,17 @@
 //! charsmap       SentencePiece's character map: a double-array trie and replacements
 //! compile        normalization rules → character map
 //! nfkc_rules     the named rules of SentencePiece
-//! precompiled    character map, as HF applies it
+//! precompiled    character map as HF applies it
 //! sentencepiece  character map as SentencePiece applies it, and its handling of white space
-//! denormalizer   the same for decoded text, in fragments
+//! denormalizer   character map for decoded text, in fragments
 //! replace        replacement of a text or a regex
 //! pair_effect    effect on the position between two characters
-//! outputs        characters that no normalized text has
+//! outputs        characters that no normalized text contains
 //! ```
 //!
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
-//! Left out: patterns that match the empty text, and a `Prepend` of nothing, after which HF's own components corrupt the
-//! text.
+//! Left out: patterns that match the empty text, and a `Prepend` of the empty text; after these, HF's own components
+//! corrupt the text.
 
 mod bert;
 mod char_set;
@@ -70,10 +70,10 @@ pub use starts::Started;
 #[derive(Debug)]
 pub struct Normalizer(NormalizerKind);
 
-/// What a component does to a chunk, if no more than this.
+/// Effect of a component that only inserts a prefix or replaces spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marking<'a> {
-    /// Text before it.
+    /// Text inserted before the chunk.
     pub prefix: &'a str,
     /// Replaces each space, also in the prefix, by `▁`.
     pub replaces: bool,
@@ -95,12 +95,11 @@ enum NormalizerKind {
 }
 
 impl Normalizer {
-    /// A part from its JSON, as `tokenizer.json` spells it; or ours, `SentencePiece`, for which `user_defined` are the
-    /// contents of the entries that are found before anything else and left alone.
+    /// Builds a component from its JSON, as in `tokenizer.json`, or Jeton's own `SentencePiece`. For the latter, `user_defined`
+    /// has the contents of the entries that are matched before anything else and not changed.
     ///
     /// # Errors
-    /// [`Error::config`] for a part that is not known or cannot be carried, [`Error::format`] for one that is not what
-    /// it claims.
+    /// [`Error::config`] for an unknown or unsupported component, [`Error::format`] for one with invalid content.
     pub fn from_json(part: &str, user_defined: &[&[u8]]) -> Result<Self> {
         Self::from_value(&parse(part)?, user_defined)
     }
@@ -114,12 +113,12 @@ impl Normalizer {
         Ok(Self(NormalizerKind::SentencePiece(Box::new(part))))
     }
 
-    /// Returns true for a normalization form, which aligns each character of a text that it does not change with itself.
+    /// Returns true for a normalization form. It aligns each character of an unchanged text with itself.
     pub fn is_form(&self) -> bool {
         matches!(self.0, NormalizerKind::Form(_))
     }
 
-    /// Returns what the component does, if it only puts a text before a chunk, or replaces spaces by `▁`.
+    /// Returns the effect of the component, if it only inserts a text before a chunk, or replaces spaces by `▁`.
     pub fn marking(&self) -> Option<Marking<'_>> {
         match &self.0 {
             NormalizerKind::Prepend(prefix) => Some(Marking { prefix, replaces: false }),
@@ -190,7 +189,7 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes bytes as [`Normalizer::with_starts`], without starts, on the fast path for valid UTF-8.
+    /// Normalizes bytes like [`Normalizer::with_starts`], but without starts, on the fast path for valid UTF-8.
     ///
     /// # Errors
     /// As [`Normalizer::with_starts`].
@@ -211,7 +210,7 @@ impl Normalizer {
         }
     }
 
-    /// Writes the replacement of a chunk; that of BERT without alignment.
+    /// Writes the replacement of a chunk; for BERT, without alignment.
     fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.0 {
             NormalizerKind::Form(form) => form.write(old, writer, cancel),
@@ -235,13 +234,13 @@ impl Normalizer {
     }
 }
 
-/// Normalizes a text by components in order, without alignment. The result is borrowed if it is the text, with each character
-/// aligned with itself.
+/// Normalizes a text by components in order, without alignment. The result is borrowed if it equals the text, with
+/// each character aligned with itself.
 ///
 /// # Errors
 /// As [`Normalizer::apply`].
 pub fn normalized<'t>(parts: &[Normalizer], text: &'t str, keep_going: KeepGoing<'_>) -> Result<Cow<'t, str>> {
-    let most = most_bytes(text.len()).min(u32::MAX as usize); // positions of 32 bits, as those of an aligned text
+    let most = most_bytes(text.len()).min(u32::MAX as usize); // positions have 32 bits, as in an aligned text
     let mut new = Cow::Borrowed(text);
     for part in parts {
         let mut cancel = CancelCheck::new(keep_going);
@@ -252,7 +251,7 @@ pub fn normalized<'t>(parts: &[Normalizer], text: &'t str, keep_going: KeepGoing
     Ok(new)
 }
 
-/// Normalizes a text by components in order, for splitters. `at`: the position of the text in the input.
+/// Normalizes a text by components in order, for splitters. `at`: position of the text in the input.
 ///
 /// # Errors
 /// As [`Normalizer::apply`]; [`Error::text`] for an input of 4 GiB or more.
@@ -276,7 +275,7 @@ pub fn aligned(
 }
 
 impl Denormalizer {
-    /// Reads the options of a denormalizer, which are those of SentencePiece's normalizer.
+    /// Reads the options of a denormalizer, which are the same as for SentencePiece's normalizer.
     ///
     /// # Errors
     /// [`Error::format`] for missing options and an invalid map.
@@ -296,7 +295,7 @@ fn parse(json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|error| Error::format(format!("no JSON: {error}"), "$.normalizer"))
 }
 
-/// Fields of a component; errors name them.
+/// Fields of a component, with their names for errors.
 struct Fields<'a> {
     part: &'a Value,
     kind: &'a str,
@@ -359,12 +358,12 @@ mod alignment_tests {
     }
 
     #[test]
-    fn parts_follow_each_other() {
+    fn components_apply_in_order() {
         let parts = r#"[{"type":"NFD"},{"type":"StripAccents"},{"type":"Lowercase"},{"type":"Prepend","prepend":"_"}]"#;
         assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
     }
 
-    /// Sources of the bytes of a normalized text.
+    /// Returns the source of each byte of a normalized text.
     fn sources(parts: &str, text: &str) -> Vec<(u32, u32)> {
         let mut aligned = AlignedText::new(text, true).unwrap();
         for part in Normalizer::list_from_json(parts, &[]).unwrap() {
@@ -374,7 +373,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn sources_cover_what_a_character_replaces() {
+    fn sources_cover_all_replaced_text() {
         let nfc = r#"[{"type":"NFC"}]"#;
         assert_eq!(run(nfc, "e\u{301}").1, [(0, 1); 2]);
         assert_eq!(sources(nfc, "e\u{301}a"), [(0, 3), (0, 3), (3, 4)]);
@@ -390,7 +389,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn white_space_of_sentencepiece() {
+    fn sentencepiece_handles_white_space_by_its_options() {
         let parts = r#"[{"type":"SentencePiece","precompiled_charsmap":null,"add_dummy_prefix":true,
             "remove_extra_whitespaces":true,"escape_whitespaces":false,"treat_whitespace_as_suffix":false}]"#;
         let (text, origins) = run(parts, "  a  b ");
@@ -401,7 +400,7 @@ mod alignment_tests {
     }
 
     #[test]
-    fn a_part_that_is_not_whole_is_named() {
+    fn errors_name_the_defect_of_a_component() {
         for (part, expected) in [
             ("{", "JSON"),
             ("{}", "not known"),

@@ -1,10 +1,11 @@
 //! The normalization rules that SentencePiece calls `nfkc`, `nmt_nfkc`, `nfkc_cf` and `nmt_nfkc_cf`, generated from
 //! Unicode's tables.
 //!
-//! SentencePiece replaces the longest match and does not reorder marks. Its rules are therefore NFKC of every character,
-//! and of every spelling of a composable decomposition (a letter and its marks, each possibly a variant; parts of Hangul
-//! syllables), without those that follow from shorter rules. `nmt_nfkc` maps more characters to a space and removes control
-//! characters. The rules that end in `_cf` also fold case, character by character.
+//! SentencePiece replaces the longest match and does not reorder marks. Its rules are therefore NFKC of every
+//! character, and of every spelling of a composable decomposition: a letter and its marks, or the parts of a Hangul
+//! syllable, each possibly in a variant form. Rules that follow from shorter ones are left out. `nmt_nfkc` maps more
+//! characters to a space and removes control characters. The rules that end in `_cf` also fold case, character by
+//! character.
 //!
 //! Invariant: the rules equal those of sentencepiece 0.2.3, which has Unicode 17. Cost: a quarter of a million rules in
 //! about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm).
@@ -31,7 +32,7 @@ const LATER: [(char, char); 8] = [
 /// `nmt_nfkc`: characters that become a space.
 const SPACES: &str =
     "\t\n\u{C}\r\u{61C}\u{1680}\u{200B}\u{200C}\u{200E}\u{200F}\u{2028}\u{2029}\u{2581}\u{FEFF}\u{FFFD}";
-/// `nmt_nfkc`: fullwidth tilde, which is kept for Japanese.
+/// `nmt_nfkc`: the fullwidth tilde, which is kept for Japanese.
 const KEPT: &str = "\u{FF5E}";
 
 /// Returns the rules with a name, if any.
@@ -53,7 +54,7 @@ fn nfkc() -> Rules {
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c) && !is_later(c)) {
         let mut parts = c.nfkd();
         match (parts.next(), parts.next()) {
-            (Some(only), None) if only == c => continue, // most characters; these also compose to themselves
+            (Some(only), None) if only == c => continue, // most characters; they also compose to themselves
             (Some(only), None) => variants.entry(only).or_default().push(c),
             _ => {
                 spelled.insert(c.nfkd().collect::<String>());
@@ -82,7 +83,7 @@ fn nmt(mut rules: Rules) -> Rules {
     without_redundant(rules)
 }
 
-/// Adds simple case folding to the replacements, and of all other characters.
+/// Adds simple case folding to the replacements, and rules that fold all other characters.
 fn folded(mut rules: Rules) -> Rules {
     rules.values_mut().for_each(|text| *text = text.chars().map(fold).collect());
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c)) {
@@ -94,7 +95,7 @@ fn folded(mut rules: Rules) -> Rules {
     without_redundant(rules)
 }
 
-/// Simple case folding of Unicode (statuses C and S of CaseFolding.txt).
+/// Returns the simple case folding of a character (statuses C and S of CaseFolding.txt).
 fn fold(c: char) -> char {
     let only = |mut mapped: &mut dyn Iterator<Item = char>| {
         let first = mapped.next();
@@ -119,7 +120,7 @@ fn is_alone(text: &str, c: char) -> bool {
     text.starts_with(c) && text.len() == c.len_utf8()
 }
 
-/// All texts whose characters decompose, one by one, to those of `parts`.
+/// Returns all texts whose characters, decomposed one by one, give those of `parts`.
 fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     let mut all = vec![String::new()];
     for part in parts.chars() {

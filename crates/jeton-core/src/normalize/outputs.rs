@@ -1,11 +1,12 @@
-//! Characters that a normalizer never leaves in a text.
+//! Characters that never occur in the output of a normalizer.
 //!
-//! Invariant: a character that [`NormalizerOutputs::excludes`] is in no normalized text, whatever the input. Normalization forms,
-//! lower case and BERT's steps leave only characters that they do not change: a test checks each code point. A character map
-//! leaves those that have no rule, and those of its replacements.
+//! Invariant: no normalized text contains a character for which [`NormalizerOutputs::excludes`] returns true,
+//! whatever the input. The output of normalization forms, lower case and BERT's steps has only characters that they
+//! do not change; a test checks each code point. The output of a character map has only characters without a rule,
+//! and those of its replacements.
 //!
-//! Cost: the rules of a character map are listed once. Left out: texts of several characters that a normalizer never leaves, as two
-//! spaces where SentencePiece removes extra white space.
+//! Cost: the rules of a character map are listed once. Left out: texts of several characters that never occur in the
+//! output, such as two spaces if SentencePiece removes extra white space.
 
 use std::collections::HashSet;
 
@@ -15,13 +16,13 @@ use super::replace::ReplacePattern;
 use super::{Normalizer, NormalizerKind};
 use crate::aligned_text::AlignedText;
 
-/// Maximum number of nodes of a character map whose rules are listed; the published ones have a tenth.
+/// Maximum number of nodes of a character map whose rules are listed; the published maps have a tenth of this.
 const MAX_NODES: usize = 1 << 22;
 
 /// Characters in the output of the components of a normalizer.
 #[derive(Debug)]
 pub struct NormalizerOutputs<'n> {
-    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // with the characters of replacements; None: not known
+    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // with the characters of replacements; None: unknown
 }
 
 impl<'n> NormalizerOutputs<'n> {
@@ -38,7 +39,7 @@ impl<'n> NormalizerOutputs<'n> {
         Self { parts: normalizers.iter().map(|part| (part, made(part))).collect() }
     }
 
-    /// Returns true if no normalized text has the character.
+    /// Returns true if no normalized text contains the character.
     pub fn excludes(&self, c: char) -> bool {
         for (part, made) in self.parts.iter().rev() {
             let Some(made) = made else { return false };
@@ -52,13 +53,13 @@ impl<'n> NormalizerOutputs<'n> {
     }
 }
 
-/// Fate of a character in the output of a component.
+/// Occurrence of a character in the output of a component.
 enum Leaves {
-    /// It is never in it.
+    /// It never occurs.
     Never,
-    /// It is in it only if it is in the input.
+    /// It occurs only if the input contains it.
     OfInput,
-    /// Not known, or made of others.
+    /// Unknown, or produced from other characters.
     Maybe,
 }
 
@@ -91,7 +92,7 @@ impl Normalizer {
                 }
             }
             NormalizerKind::SentencePiece(part) => {
-                // User-defined entries, which are left alone, are no ordinary ones, but may have the character.
+                // User-defined entries are not changed, and may contain the character.
                 let is_escaped = c == ' ' && part.options().escape_whitespaces;
                 match made.contains(&c) || part.has_user_defined() {
                     true => Leaves::Maybe,
@@ -103,7 +104,7 @@ impl Normalizer {
         }
     }
 
-    /// Returns a character as it is normalized alone.
+    /// Returns the normalized form of a single character.
     fn text_of(&self, c: char) -> Option<String> {
         let mut aligned = AlignedText::new(c.encode_utf8(&mut [0; 4]), false).ok()?;
         self.apply(&mut aligned, &|| true).ok()?;
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_component_leaves_it_does_not_change() {
+    fn characters_in_the_output_of_a_component_are_unchanged_by_it() {
         for part in [
             r#"{"type":"NFC"}"#,
             r#"{"type":"NFD"}"#,

@@ -1,8 +1,9 @@
 //! Effect of a normalizer on the position between two adjacent characters.
 //!
-//! Invariant: `Keep(l, r)` holds in any text. The normalized text is that of the part before the position, which ends in
-//! `l`, and then what depends on the part after it alone, which begins with `r` unless it is stripped to nothing. Anything
-//! less certain is `Unknown`, so characters that reorder, compose or may be part of a longer rule have no effect to rely on.
+//! Invariant: `Keep(l, r)` holds in any text. The normalized text is then the concatenation of two parts. The first
+//! depends only on the text before the position and ends in `l`. The second depends only on the text after it, and
+//! begins with `r` unless it is stripped to nothing. Anything less certain is `Unknown`. This includes characters
+//! that reorder, compose or may be part of a longer rule.
 
 use std::collections::HashSet;
 
@@ -18,11 +19,11 @@ use crate::util::text_unit::is_separate_grapheme;
 /// Tables of [`Normalizer::pair_effect`], built once.
 #[derive(Debug, Default)]
 pub struct NormalizerPairs {
-    /// Of the regex of a `Replace`.
+    /// For `Replace`: adjacency of the characters that its regex matches.
     adjacency: Option<Adjacency>,
-    /// Of SentencePiece: characters that a rule has after its first one; None if they could not be listed.
+    /// For SentencePiece: characters that occur in rules after the first character; None if they could not be listed.
     continued: Option<HashSet<char>>,
-    /// Of SentencePiece: adjacent characters of user-defined pieces, and all of their characters.
+    /// For SentencePiece: adjacent characters of user-defined pieces; `user_chars` has all of their characters.
     user_pairs: HashSet<(char, char)>,
     user_chars: HashSet<char>,
 }
@@ -80,7 +81,7 @@ impl Normalizer {
                 (ReplacePattern::Text(text), _) => (!text.contains([left, right])).then_some((left, right)),
                 (ReplacePattern::Regex(_), None) => None,
                 (ReplacePattern::Regex(_), Some(regex)) => {
-                    // A character that the regex may read is the same after a replacement by itself.
+                    // A character that the regex may match stays the same if it is replaced by itself.
                     let content = replace.content();
                     let left_stays = regex.never_reads(left) || content.ends_with(left);
                     let right_stays = regex.never_reads(right) || content.starts_with(right);
@@ -99,8 +100,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns the normalized form of a character, next to any others, if all of it is aligned with this character alone; None
-    /// if that is not certain.
+    /// Returns the normalized form of a character next to any others, if all of it is aligned with this character
+    /// alone; None if that is not certain.
     pub fn image(&self, c: char) -> Option<String> {
         let bits = Properties::get().of(c);
         let stays = || Some(c.to_string());
@@ -109,11 +110,11 @@ impl Normalizer {
             NormalizerKind::StripAccents => Some(if bits & MARK == 0 { c.to_string() } else { String::new() }),
             NormalizerKind::Bert(part) if part.accents && bits & ORDERED != 0 => None,
             NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => self.alone(c),
-            // With a line feed after it, a carriage return is one grapheme, which becomes the same.
+            // Before a line feed, a carriage return is part of one grapheme, whose normalized form is the same.
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // Only characters without an image, jamo among them, join the grapheme of a Hangul syllable.
+            // Only characters without an image, such as jamo, join the grapheme of a Hangul syllable.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }
@@ -131,7 +132,7 @@ impl Normalizer {
         Some(aligned.text().to_owned())
     }
 
-    /// Returns true if each character becomes one, and none is added.
+    /// Returns true if each character becomes exactly one, and no character is added.
     pub fn keeps_number_of_characters(&self) -> bool {
         match &self.0 {
             NormalizerKind::Replace(replace) => {
@@ -143,8 +144,9 @@ impl Normalizer {
         }
     }
 
-    /// Returns the end of the offsets of a prepended mark, if the component prepends it to all text and else keeps the
-    /// number of characters: 1 if it is aligned to the first character, 0 if to nothing.
+    /// Returns the end of the offsets of a prepended mark: 1 if the mark is aligned to the first character, 0 if to
+    /// nothing. None unless the component prepends the mark to every text and otherwise keeps the number of
+    /// characters.
     pub fn prepends(&self, mark: char) -> Option<u8> {
         match &self.0 {
             NormalizerKind::Prepend(text) => text.chars().eq([mark]).then_some(1),
@@ -155,7 +157,7 @@ impl Normalizer {
         }
     }
 
-    /// For components that process each of the two independently of its neighbors.
+    /// Returns the effect of a component that processes each of the two characters independently of its neighbors.
     fn one_by_one(&self, left: char, right: char) -> Option<(char, char)> {
         Some((self.alone(left)?.chars().next_back()?, self.alone(right)?.chars().next()?))
     }

@@ -1,11 +1,12 @@
 //! SentencePiece's character map as HF applies it: one lookup for each grapheme instead of the longest match.
 //!
-//! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest*
-//! prefix that has one. Without such a rule, and for longer graphemes, the same applies to each of its characters. HF does
-//! not count characters that are removed at the start of a text, so its alignment is shifted from there on; ours is equal,
-//! because offsets depend on it. Sources are not shifted.
+//! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for its
+//! *shortest* prefix that has one. Without such a rule, and for longer graphemes, the same is done for each of its
+//! characters. HF does not count characters that are removed at the start of a text, so its alignment is shifted from
+//! there on. Alignments here are shifted in the same way, because offsets depend on them; sources are not.
 //!
-//! Cost: linear. Characters without a rule that are graphemes next to others of that kind are copied without segmentation.
+//! Cost: linear. Characters without a rule that are separate graphemes next to each other are copied without
+//! segmentation.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -16,7 +17,7 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Minimum length in bytes of graphemes that are looked up by character only.
+/// Minimum length in bytes of graphemes that are only looked up character by character.
 const LONG: usize = 6;
 
 /// Writes a chunk.
@@ -59,7 +60,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Returns the first grapheme of a text that is not empty. Of two ASCII characters, only CR LF are one.
+/// Returns the first grapheme of a text that is not empty. Of all pairs of ASCII characters, only CR LF is one
+/// grapheme.
 fn first_grapheme(text: &str) -> &str {
     match text.as_bytes() {
         [first, second, ..] if *first != b'\r' && first.is_ascii() && second.is_ascii() => &text[..1],
@@ -73,8 +75,8 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     text.bytes().take_while(|&byte| is_plain(byte)).count()
 }
 
-/// Returns the number of leading bytes of characters that are not in the set, [`Charsmap::joined_or_mapped`], and are
-/// graphemes.
+/// Returns the number of leading bytes of characters that are separate graphemes and not in the set,
+/// [`Charsmap::joined_or_mapped`].
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
     match text[run..].chars().next() {
@@ -84,10 +86,10 @@ fn unmapped_run(set: &CharSet, text: &str) -> usize {
     }
 }
 
-/// Buffer of the last character and its change of length: characters that are removed after it add to the change.
+/// Buffer of the last character and its change of length, to which characters removed after it are added.
 struct Changes {
     last: Option<Change>,
-    lags: bool, // characters were removed before the first
+    lags: bool, // characters were removed at the start of the text
 }
 
 /// A character to write, as for [`AlignedWriter::put_before_removed`].

@@ -1,8 +1,9 @@
 //! Character properties for normalizers, one bit each, for every code point.
 //!
-//! Invariant: bits equal the tables of HF's crates, which are pinned to old versions: normal forms and marks are those of
-//! Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. Characters assigned later have no properties, and
-//! reclassified ones are listed here. Unicode guarantees that normal forms of assigned characters do not change.
+//! Invariant: bits equal the tables of HF's crates, which are pinned to old versions: normal forms and marks are
+//! those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. Characters assigned later have no
+//! properties; characters whose classes changed later are listed here. Unicode guarantees that normal forms of
+//! assigned characters do not change.
 //!
 //! Cost: built on first use in a few milliseconds; then two loads for each character. Source: black-box comparison of all code
 //! points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories 0.1.1.
@@ -37,12 +38,12 @@ pub(super) const SPACE: u16 = 1 << 7;
 pub(super) const CHINESE: u16 = 1 << 8;
 /// Differs from its lower case.
 pub(super) const UPPER: u16 = 1 << 9;
-/// Is, or decomposes under NFD to, a mark that is reordered and not nonspacing.
+/// A mark that is reordered and is not nonspacing, or a character that decomposes to one under NFD.
 pub(super) const ORDERED: u16 = 1 << 10;
 /// All of these.
 pub(super) const ALL: u16 = (1 << 11) - 1;
-/// Shift of the bit of a form to that of the characters that it changes or may compose: the others with the bit of the form
-/// are marks that it only orders.
+/// Distance from the bit of a form to the bit of the characters that the form changes or may compose. Other
+/// characters with the bit of the form are marks that it only reorders.
 pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;
@@ -64,16 +65,16 @@ const CLASSES: [(u16, &str); 5] = [
 /// without such characters are excluded to save time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
 
-/// Characters that may have another lower case, without large blocks that have none.
+/// Ranges of characters that may differ from their lower case, without large blocks in which none does.
 const CASED: &str = r"[\x00-\x{2FFF}\x{A640}-\x{ABFF}\x{FB00}-\x{1EFFF}]";
 
-/// Code points in a block.
+/// Number of code points in a block.
 const BLOCK: usize = 256;
 
 /// Two-stage table.
 #[derive(Debug)]
 pub(super) struct Properties {
-    blocks: Vec<u16>, // number of the block for each run of BLOCK code points
+    blocks: Vec<u16>, // index of the block for each run of BLOCK code points
     bits: Vec<u16>,   // distinct blocks, concatenated
 }
 
@@ -104,7 +105,7 @@ impl Properties {
         for c in ranges(CASED).into_iter().flatten() {
             flat[c as usize] |= u16::from(lower(c).next() != Some(c)) * UPPER;
         }
-        let mut number_of = HashMap::new(); // block -> its number
+        let mut number_of = HashMap::new(); // block -> its index
         let mut bits = Vec::new();
         let blocks = flat.chunks(BLOCK).map(|block| {
             *number_of.entry(block).or_insert_with(|| {
@@ -135,7 +136,7 @@ fn forms(c: char) -> u16 {
     changes << CHANGES | if is_ordered { FORMS } else { changes }
 }
 
-/// Ranges of a class; empty for an invalid one. The constants above are valid.
+/// Returns the ranges of a class; none for an invalid class. The constants above are valid.
 fn ranges(class: &str) -> Vec<std::ops::RangeInclusive<char>> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| range.start()..=range.end()).collect(),
@@ -148,14 +149,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_parses() {
+    fn every_class_is_valid() {
         for class in CLASSES.iter().map(|(_, class)| *class).chain([FORMED]) {
             assert!(!ranges(class).is_empty(), "{class}");
         }
     }
 
     #[test]
-    fn later_characters_are_inert() {
+    fn characters_of_later_unicode_versions_have_no_forms() {
         let of = |c| Properties::get().of(c);
         assert_eq!(of('\u{105C9}'), 0); // Unicode 16: decomposes
         assert_eq!(of('\u{898}') & FORMS, 0); // Unicode 14: a mark
@@ -168,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn every_character_with_another_lower_case_is_there() {
+    fn upper_bit_is_set_for_every_character_with_another_lower_case() {
         for c in '\0'..=char::MAX {
             assert_eq!(Properties::get().of(c) & UPPER != 0, lower(c).next() != Some(c), "{c:?}");
         }
     }
 
     #[test]
-    fn small_enough() {
+    fn table_takes_less_than_128_kib() {
         let table = Properties::get();
         let bytes = size_of_val(&table.blocks[..]) + size_of_val(&table.bits[..]);
         assert!(bytes < 128 << 10, "{bytes}");

@@ -1,9 +1,9 @@
 //! `Replace`: replaces all matches of a text or a regex.
 //!
-//! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it means the same in Oniguruma's
-//! dialect and in ours and does not match the empty text; any other is refused with the reason. Each character of the
-//! replacement has the origin of the last byte of the match, as in HF, and its source is the whole match; the range of a match
-//! that is removed is lost.
+//! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it has the same meaning in
+//! Oniguruma's dialect and in Jeton's, and does not match the empty text; any other is refused with the reason. Each
+//! character of the replacement has the origin of the last byte of the match, as in HF, and its source is the whole
+//! match. The range of a match that is removed is lost.
 //!
 //! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
@@ -33,7 +33,7 @@ pub(super) enum ReplacePattern {
 }
 
 impl Replace {
-    /// Replaces a text.
+    /// Creates a replacement of a text.
     ///
     /// # Errors
     /// [`Error::config`] for an empty text.
@@ -48,10 +48,10 @@ impl Replace {
         Ok(Self { pattern: ReplacePattern::Text(text.to_owned()), content: content.to_owned(), finder })
     }
 
-    /// Replaces a regex.
+    /// Creates a replacement of the matches of a regex.
     ///
     /// # Errors
-    /// [`Error::config`] for a regex that does not mean the same in both dialects.
+    /// [`Error::config`] for a regex that has another meaning in Oniguruma's dialect.
     pub(super) fn regex(regex: &str, content: &str) -> Result<Self> {
         let what = match to_oniguruma(regex) {
             Ok(there) if there == regex => {
@@ -110,7 +110,7 @@ impl Replace {
         Ok(())
     }
 
-    /// Returns the replaced text, if it is one ASCII character.
+    /// Returns the text to replace, if it is one ASCII character.
     fn ascii(&self) -> Option<u8> {
         match &self.pattern {
             ReplacePattern::Text(text) => text.bytes().next().filter(|byte| text.len() == 1 && byte.is_ascii()),
@@ -142,15 +142,15 @@ impl Replace {
 /// If cancelled, nothing is appended.
 fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
     assert!(byte.is_ascii() && content.len() <= 4);
-    // `new` is empty during the loop: a panic would otherwise leave part of a character in it.
+    // `new` is empty during the loop, so that a panic cannot leave part of a character in it.
     let mut bytes = std::mem::take(new).into_bytes();
     let before = bytes.len();
     let done = append_replaced(old, byte, content, &mut bytes, cancel);
     if done.is_err() {
         bytes.truncate(before);
     }
-    // SAFETY: the previous bytes were a String. Appended was nothing, or `old` with `content` for each `byte`: an ASCII
-    // byte is a whole character of `old`, and both texts are UTF-8.
+    // SAFETY: the previous bytes were a String. Either nothing was appended, or `old` with `content` for each `byte`.
+    // An ASCII byte is a whole character of `old`, and both texts are UTF-8.
     *new = unsafe { String::from_utf8_unchecked(bytes) };
     done
 }
@@ -187,7 +187,7 @@ mod tests {
     use crate::aligned_text::AlignedText;
 
     #[test]
-    fn a_byte_is_replaced_as_any_text_is() {
+    fn replacing_a_byte_equals_replacing_a_text() {
         let long: String = (0..300).map(|i| ["a", " ", "é", "漢 ", "  "][i * i % 5]).collect();
         for content in ["\u{2581}", "", "x", "😀", "xy", "longer than four"] {
             for text in ["", " ", "   ", "no_space", &long, &"x".repeat(200), &" ".repeat(130)] {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_leaves_whole_characters() {
+    fn cancelled_replacement_leaves_whole_characters() {
         let mut aligned = AlignedText::new(&"漢 ".repeat(100_000), false).unwrap();
         let replace = Replace::text(" ", "_").unwrap();
         let cancel = &mut CancelCheck::new(&|| false);

@@ -3,8 +3,9 @@
 //! Invariant: the text equals SentencePiece's. A byte is aligned to the input of its rule; the dummy prefix or suffix has
 //! an empty range, and no byte is aligned to removed white space.
 //!
-//! Cost: linear: at each position one bounded lookup in the user-defined entries and one in the rules. ASCII that no rule
-//! contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers exclude.
+//! Cost: linear. At each position, one bounded lookup in the user-defined entries and one in the rules. ASCII that no
+//! rule contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers
+//! exclude.
 
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
@@ -35,10 +36,10 @@ pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: CharsmapOptions,
     user_defined: Option<Trie>,
-    has_spaces: bool,           // in user-defined entries
-    plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end
-    simple: [bool; 256],        // these, and the space, if no rule contains it
-    stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF with which no rule or user-defined entry begins
+    has_spaces: bool,           // in some user-defined entry
+    plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end of the text
+    simple: [bool; 256],        // plain bytes, and the space if no rule contains it
+    stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry
 }
 
 impl SentencePiece {
@@ -49,7 +50,7 @@ impl SentencePiece {
     pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
-            // Without rules, bytes of characters beyond ASCII are plain, too.
+            // Without rules, bytes of characters beyond ASCII are also plain.
             *plain = (byte < 128 || map.is_none())
                 && byte != b' '
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
@@ -81,7 +82,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, has_spaces, plain, simple, stays })
     }
 
-    /// Returns the text that it puts in front, if other than that it only replaces spaces by marks, one by one.
+    /// Returns the text that it inserts at the start, if apart from that it only replaces single spaces by marks.
     pub(super) fn prefix_of_marks(&self) -> Option<&'static str> {
         let Self { map, options, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
@@ -89,7 +90,7 @@ impl SentencePiece {
         marks.then_some(if options.add_dummy_prefix { MARK } else { "" })
     }
 
-    /// Returns true if it changes spaces only, one by one.
+    /// Returns true if it only changes single spaces.
     pub(super) fn only_escapes(&self) -> bool {
         let Self { map, options, user_defined, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
@@ -125,7 +126,7 @@ impl SentencePiece {
         rule.map_or(text, |(_, new)| new).to_owned()
     }
 
-    /// Returns the length of the text that the next step consumes, and its replacement.
+    /// Returns the number of bytes that the next step consumes, and their replacement.
     pub(super) fn prefix<'a>(&'a self, text: &'a str) -> (usize, &'a str) {
         let found = self.user_defined.as_ref().and_then(|trie| trie.longest(text.as_bytes(), 0));
         if let Some((end, _)) = found {
@@ -162,7 +163,7 @@ impl SentencePiece {
         }
     }
 
-    /// Returns the number of bytes from the start of a text that are copied unchanged, whole characters.
+    /// Returns the number of bytes of whole characters, from the start of a text, that are copied unchanged.
     #[inline]
     pub(super) fn unchanged_run(&self, text: &[u8]) -> usize {
         match text.first() {
@@ -180,7 +181,7 @@ impl SentencePiece {
         }
     }
 
-    /// Writes plain bytes and the marks of spaces, branchless; returns the number of consumed bytes. Only without
+    /// Writes plain bytes and marks for spaces, without branches; returns the number of consumed bytes. Only without
     /// alignment.
     fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
@@ -189,7 +190,7 @@ impl SentencePiece {
         let mut done = 0;
         let spaces_alone = self.simple == [true; 256];
         loop {
-            // A step without a space is copied, if spaces are the only changes.
+            // If only spaces change, a step without a space is copied.
             let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
             if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
                 let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);
@@ -213,7 +214,8 @@ impl SentencePiece {
                 taken += 1;
             }
             let is_last = taken < STEP;
-            // A byte that may begin a rule is not simple, and a step ends at a character boundary.
+            // A byte that may begin a rule together with the next one is not consumed, and a step ends at a character
+            // boundary.
             let whole = taken;
             taken -= usize::from(taken > 0 && self.may_go_on(bytes, done + taken));
             while !old.is_char_boundary(done + taken) {
@@ -229,11 +231,11 @@ impl SentencePiece {
             }
             debug_assert!(std::str::from_utf8(&new[..len]).is_ok());
             // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`: `done` is a boundary, and
-            // `taken` was lowered to one. The loop wrote for each byte the byte itself or, for a space, all of `MARK`
-            // or nothing; at most 3 · STEP bytes, so the four bytes of each write fit. `len` was lowered by bytes that
-            // were copied one to one: none is a space, since `may_go_on` is true only after a byte that begins a rule,
-            // and a space that begins one is not `simple`; the others are those of a character beyond ASCII. The
-            // remaining bytes are therefore whole characters and whole marks.
+            // `taken` was lowered to one. For each byte the loop wrote the byte itself or, for a space, all of `MARK`
+            // or nothing. That is at most 3 · STEP bytes, so the four bytes of each write fit. `len` was lowered only
+            // by bytes that were copied one to one. None of them is a space: `may_go_on` is true only after a byte
+            // that begins a rule, and a space that begins a rule is not `simple`; the other bytes are part of a
+            // character beyond ASCII. The remaining bytes are therefore whole characters and whole marks.
             writer.replace(taken, unsafe { std::str::from_utf8_unchecked(&new[..len]) });
             (done, *after_space) = (done + taken, space);
             if is_last || taken == 0 {

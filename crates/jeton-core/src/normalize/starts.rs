@@ -1,17 +1,17 @@
 //! SentencePiece's normalizer on bytes, with SentencePiece's own alignment.
 //!
-//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. Each byte of the result has the start of the
-//! input that its step consumed; one more start follows, that of removed white space at the end or the length of the input.
-//! A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
+//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. The start of each byte of the result
+//! is the start of the input that its step consumed. One more start follows: that of removed white space at the end,
+//! or the length of the input. A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
 //!
-//! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. Fast version, of valid
-//! text and without starts: `sentencepiece`.
+//! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. Fast version,
+//! for valid text and without starts: `sentencepiece`.
 
 use super::sentencepiece::{CharsmapOptions, SentencePiece, MARK};
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
 
-/// A normalized text with the start of each byte in the input, and one more; no starts if there is no text.
+/// A normalized text with the start of each byte in the input, and one more start. An empty text has no starts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Started {
     /// The text.
@@ -63,7 +63,7 @@ impl Writer {
         self.after_space = self.options.remove_extra_whitespaces && new.ends_with(' ');
     }
 
-    /// Writes characters that stay as they are; none is a space.
+    /// Writes characters that are not changed; none of them is a space.
     fn copy(&mut self, text: &str, start: u32) {
         self.begin(start);
         self.done.text.push_str(text);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_of_white_space() {
+    fn starts_skip_removed_white_space() {
         let started = |text: &[u8]| normalizer([true, true, false, false]).with_starts(text, &|| true).unwrap();
         let done = started(b"  a  b ");
         assert_eq!((done.text.as_str(), done.starts), (" a b", vec![2, 2, 3, 5, 6]));

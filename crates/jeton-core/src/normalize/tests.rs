@@ -1,4 +1,5 @@
-//! Texts normalized without alignment are those with it, and a borrowed text is aligned with itself.
+//! Checks that texts normalized without alignment equal those with it, and that a borrowed text is aligned with
+//! itself.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -40,8 +41,8 @@ const PARTS: [&str; 24] = [
         "escape_whitespaces":false,"treat_whitespace_as_suffix":true}"#,
 ];
 
-/// Letters with marks of all orders, jamo, characters that expand, are composed again, change case by context or not, are
-/// removed, or are at the ends of what UTF-8 lengths encode.
+/// Letters with marks in all orders, jamo, and characters that expand, compose again, change case with or without
+/// context, are removed, or have the minimum or maximum code of a UTF-8 length.
 const INTERESTING: &str = "aeE bZ\t\n\r\0\u{7f}\u{85}\u{a0}éÉÅåßİıΣσςǅ\u{301}\u{300}\u{323}\u{327}\u{308}\u{315}\u{31b}\u{345}\u{344}\u{340}\
     \u{1100}\u{1161}\u{11a8}\u{11a7}가각힣\u{d7b0}ﬁﬃ①㍍ﷺｶﾞか\u{3099}が\u{212b}\u{2126}\u{958}\u{915}\u{93c}\u{94d}\u{928}\u{9c7}\u{9be}\u{f73}\u{f71}\u{f72}\u{f81}\
     \u{e33}\u{e49}漢\u{f900}\u{2f00}\u{3400}▁\u{2581}\u{200b}\u{feff}\u{fffd}\u{ffff}\u{7ff}\u{800}\u{10000}😀\u{1d165}\u{1d15e}\u{2f800}\u{20000}\u{10400}\u{e0001}\u{105c9}\
@@ -51,7 +52,7 @@ fn read(parts: &str) -> Vec<Normalizer> {
     Normalizer::list_from_json(&format!("[{parts}]"), &[]).unwrap()
 }
 
-/// All of [`PARTS`], and a character map as Hugging Face and SentencePiece apply it.
+/// Returns all of [`PARTS`], and a character map as Hugging Face and as SentencePiece apply it.
 fn all() -> impl Iterator<Item = Vec<Normalizer>> {
     let map = STANDARD.encode(compile::compile(&nfkc_rules::named("nmt_nfkc_cf").unwrap()).unwrap());
     let mapped = [
@@ -87,7 +88,7 @@ fn draws(mut state: u64) -> impl FnMut(usize) -> usize {
 }
 
 #[test]
-fn each_character_and_all_of_them() {
+fn each_character_gives_equal_text_with_and_without_alignment() {
     let properties = Properties::get();
     for parts in all() {
         let all: Vec<char> = ('\0'..=char::MAX).collect();
@@ -105,7 +106,7 @@ fn each_character_and_all_of_them() {
 }
 
 #[test]
-fn pairs_and_triples_of_interesting_characters() {
+fn pairs_and_triples_give_equal_text_with_and_without_alignment() {
     let chars: Vec<char> = INTERESTING.chars().collect();
     let mut draw = draws(5);
     for parts in all() {
@@ -120,7 +121,7 @@ fn pairs_and_triples_of_interesting_characters() {
 }
 
 #[test]
-fn texts_of_which_some_characters_change() {
+fn longer_texts_give_equal_text_with_and_without_alignment() {
     let chars: Vec<char> = INTERESTING.chars().collect();
     let scripts = [
         "plain text, mostly of letters. ",

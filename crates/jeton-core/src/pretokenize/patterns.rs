@@ -19,7 +19,7 @@ pub(super) struct NamedPattern {
     pub(super) oniguruma: &'static str,
     /// Other published, equivalent regexes.
     spellings: &'static [&'static str],
-    /// Scanner: one pretoken after the other.
+    /// Scanner, which finds pretokens one by one.
     pub(super) scanner: Scanner,
     /// Rules of the scanner.
     pub(super) rules: &'static ScanRules,
@@ -128,7 +128,7 @@ pub fn published(name: &str) -> Option<&'static str> {
     by_name(name).map(|named| named.text)
 }
 
-/// Returns an equivalent regex for Oniguruma with Ruby's syntax, as in HF `tokenizers`; the customary one if there is one.
+/// Returns an equivalent regex for Oniguruma with Ruby's syntax, as in HF `tokenizers`; the customary one, if any.
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }
@@ -151,7 +151,7 @@ mod tests {
     use crate::regex::cost;
 
     #[test]
-    fn every_pretoken_is_made_by_one_part_of_its_pattern() {
+    fn every_pretoken_matches_one_alternative_of_its_pattern() {
         let text = "I'll say it's 12345 times…  \n\n  \tdon't  HTTPServer x  \r\n今天\u{301} '' \u{a0}\u{3000}end   ";
         for named in &NAMED {
             let Some(pretokenizer) = Pretokenizer::named(named.name) else { unreachable!() };
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_far_from_what_published_patterns_take() {
+    fn published_patterns_take_a_fraction_of_the_budget() {
         for named in &NAMED {
             for part in [
                 "The quick brown fox isn't 12,345.6 years old!\n",

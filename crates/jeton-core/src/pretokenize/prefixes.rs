@@ -1,11 +1,12 @@
 //! Pretokens of the prefixes of a text, for the named patterns.
 //!
-//! The pretokens of a prefix are those of the text, except for the last few: a scanner reads beyond the end of a pretoken
-//! in white space, in capital letters, and after an apostrophe. [`Pretokenizer::is_final`] tells whether it did, and
-//! [`Pretokenizer::one_from`] for which prefixes of a long pretoken each is one pretoken, so that they need not be split.
+//! The pretokens of a prefix are those of the text, except for the last few: a scanner reads beyond the end of a
+//! pretoken in white space, in capital letters, and after an apostrophe. [`Pretokenizer::is_final`] tells whether a
+//! pretoken was found without reading beyond the prefix. [`Pretokenizer::one_from`] tells which prefixes of a long
+//! pretoken are one pretoken each, so that they need not be split.
 //!
-//! Invariant: both are conservative. Source: `scanner.rs`, function by function; tests compare with splitting each prefix.
-//! Left out: patterns without a name, which have no rules here.
+//! Invariant: both are conservative. Source: `scanner.rs`, function by function; tests compare with splitting each
+//! prefix. Left out: patterns without a name, for which there are no such rules.
 
 use super::pretokenizer::{PatternKind, Pretokenizer};
 use crate::util::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SYMBOL, UPPER, WHITE_SPACE};
@@ -16,8 +17,8 @@ impl Pretokenizer {
         matches!(self.0, PatternKind::None | PatternKind::Named(_))
     }
 
-    /// Returns true if a pretoken of a text is also one of the text up to `until`, and those before it, too. False if that is
-    /// not certain.
+    /// Returns true if a pretoken of a text, and all pretokens before it, are also pretokens of the text up to
+    /// `until`. False if that is not certain.
     pub(crate) fn is_final(&self, text: &[u8], (start, end): (usize, usize), until: usize) -> bool {
         let PatternKind::Named(named) = &self.0 else { return false };
         let (rules, classes) = (named.rules, Classes::get());
@@ -26,7 +27,7 @@ impl Pretokenizer {
             while at < until {
                 let (class, len) = classes.at(text, at);
                 if class & mask == 0 {
-                    return at + len; // with the character that ends the run
+                    return at + len; // including the character that ends the run
                 }
                 at += len;
             }
@@ -40,14 +41,14 @@ impl Pretokenizer {
         if rules.cased {
             read = read.max(read_to(UPPER | CASELESS | MARK));
         }
-        // The letters of a contraction, up to two bytes after an apostrophe.
+        // Letters of a contraction: up to two bytes after an apostrophe.
         let by_apostrophe = text.get(end) == Some(&b'\'') || text[start] == b'\'' || text[end - 1] == b'\'';
         read = read.saturating_add(if by_apostrophe { 4 } else { 1 });
         read <= until
     }
 
-    /// Returns true if the pretoken that begins at a character of a text ends where the one that begins at the next
-    /// character ends, which is `end`. False if that is not certain.
+    /// Returns true if the pretoken that begins at `at` ends at `end`, given that the pretoken that begins at the
+    /// next character ends there. False if that is not certain.
     pub(crate) fn ends_as_next(&self, text: &[u8], at: usize, end: usize) -> bool {
         let rules = match &self.0 {
             PatternKind::None => return true,
@@ -58,12 +59,12 @@ impl Pretokenizer {
         let (class, len) = classes.at(text, at);
         let (next, next_len) = classes.at(text, at + len);
         let has = |mask: u8| class & mask != 0 && next & mask != 0;
-        // The next character is not the last one, which may be an optional character before others.
+        // The next character must not be the last one, since that one may be an optional character before others.
         if at + len + next_len >= end {
             return false;
         }
         if has(WHITE_SPACE) && classes.at(text, at + len + next_len).0 & WHITE_SPACE != 0 {
-            // Both are runs of white space, up to the last line end if the pattern says so.
+            // Both are runs of white space, which end at the last line end if the pattern requires that.
             let ends_line = || end_class(classes, text, end) & NEWLINE != 0 || rules.whole_end && end == text.len();
             return class & NEWLINE == 0 || !rules.newlines || ends_line();
         }
@@ -78,8 +79,8 @@ impl Pretokenizer {
             || has(SYMBOL & !MARK) && end_class(classes, text, end) & SYMBOL & !MARK != 0 && text[at] != b'\''
     }
 
-    /// Returns a position of a pretoken of a text from which on the text from its start to any position is one pretoken, if it
-    /// is at least three bytes before its end. None if that is not certain.
+    /// Returns a position in a pretoken from which on every prefix of the pretoken is a single pretoken, provided
+    /// that it is at least three bytes before the end. None if that is not certain.
     pub(crate) fn one_from(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         let rules = match &self.0 {
             PatternKind::None => return Some(start + 1),
@@ -95,7 +96,7 @@ impl Pretokenizer {
             return is_one.then_some(start + len);
         }
         let is_space = text[start] == b' ';
-        // Each of the alternatives, after an optional character before it.
+        // Each alternative may follow an optional character.
         let (letters, symbols) = (rules.letters(), rules.symbols());
         let (at, class, len) = if first & (letters | NUMBER) != 0 || first & symbols != 0 && second & letters == 0 {
             (start, first, len)
@@ -113,7 +114,7 @@ impl Pretokenizer {
         if class & NUMBER != 0 {
             return (rules.digits == usize::MAX).then_some(at + len);
         }
-        // With marks, a word may begin, too.
+        // With marks, a word may also begin here.
         let is_plain = !rules.cased || class & MARK == 0 && first & MARK == 0;
         (class & symbols != 0 && is_plain && all(at, symbols)).then_some(at + len)
     }
@@ -129,8 +130,8 @@ fn has_newline(text: &[u8], start: usize, end: usize) -> bool {
     text[start..end].iter().any(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
-/// As [`Pretokenizer::one_from`], for letters that are split by case: from the first lower-case letter on, or if all letters
-/// are capitals, or none is.
+/// Like [`Pretokenizer::one_from`], for letters that are split by case. The position is after the first lower-case
+/// letter, or after the first letter if all are capitals or none is.
 fn cased_from(classes: &Classes, text: &[u8], (from, end): (usize, usize)) -> Option<usize> {
     let (mut at, mut has_upper, mut has_caseless) = (from, false, false);
     while at < end {
@@ -158,7 +159,7 @@ mod tests {
 
     /// Both functions agree with splitting each prefix, on random texts of few characters.
     #[test]
-    fn prefixes_are_split_as_told() {
+    fn rules_for_prefixes_agree_with_splitting_each_prefix() {
         let alphabet = [
             "a", "b", "s", "l", "A", "B", "今", "\u{301}", "1", "٣", " ", " ", "\t", "\n", "\r", "'", "!", "/", "ǅ",
             "ſ", "r", "e",

@@ -39,18 +39,18 @@ pub(super) enum PatternKind {
     Sequence(Arc<Sequence>),
 }
 
-/// Patterns, each of which splits the pretokens of the one before it.
+/// Patterns, each of which splits the pretokens of the previous one.
 pub(super) struct Sequence {
-    /// One, or one for each group of neighbors that can be joined.
+    /// One transducer, or one for each group of adjacent patterns that can be compiled together.
     transducers: Vec<Transducer>,
-    /// The reason for which they are several.
+    /// Reason why there are several transducers.
     several: Option<Reason>,
 }
 
-/// Patterns of a sequence of which groups are sought: each group is compiled as often as it has patterns.
+/// Maximum number of patterns for which groups are searched: each group is compiled as often as it has patterns.
 const MAX_GROUPED: usize = 32;
 
-/// A regex, and its transducer, made on first use.
+/// A regex, and its transducer, compiled on first use.
 pub(super) struct RegexPattern {
     pub(super) regex: Regex,
     compiled: OnceLock<std::result::Result<Compiled, Reason>>,
@@ -59,7 +59,7 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// Characters of which the matcher splits runs, because a lookahead decides.
+    /// Characters whose runs the matcher splits, because a lookahead decides.
     runs: Option<ClassUnicode>,
 }
 
@@ -84,14 +84,15 @@ impl RegexPattern {
     }
 }
 
-/// `bytewise`: of texts whose bytes are read as their stand-ins of the byte alphabet; `reads_cuts`: that are cut already.
+/// Compiles patterns to one transducer. `bytewise`: the bytes of texts are read as their characters in the byte
+/// alphabet. `reads_cuts`: texts are already split.
 fn compile(patterns: &[&str], bytewise: bool, reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
     let classes = if bytewise { classes.into_bytewise(stand_in) } else { classes };
     Transducer::new(classes, &automata, reads_cuts)
 }
 
-/// Compiles groups of neighbors, each as long as possible.
+/// Compiles groups of adjacent patterns, each group as long as possible.
 fn push_groups(
     transducers: &mut Vec<Transducer>,
     patterns: &[&str],
@@ -112,12 +113,13 @@ fn push_groups(
 }
 
 impl Pretokenizer {
-    /// The whole text is one pretoken.
+    /// Returns the pretokenizer for which the whole text is one pretoken.
     pub fn none() -> Self {
         Self(PatternKind::None)
     }
 
-    /// Words: maximal runs of characters without the property White_Space. White space is dropped.
+    /// Returns the pretokenizer of words: maximal runs of characters without the property White_Space. White space is
+    /// dropped.
     pub fn whitespace() -> Self {
         Self(PatternKind::Whitespace)
     }
@@ -142,7 +144,7 @@ impl Pretokenizer {
         }
     }
 
-    /// Compiles a pattern for the backtracking matcher alone: the oracle of the faster ways.
+    /// Compiles a pattern for the backtracking matcher alone, the oracle of the faster algorithms.
     ///
     /// # Errors
     /// As [`Pretokenizer::regex`].
@@ -154,16 +156,17 @@ impl Pretokenizer {
         Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, compiled }))))
     }
 
-    /// Compiles patterns, each of which splits the pretokens of the one before it: together, or else in groups of neighbors.
+    /// Compiles patterns, each of which splits the pretokens of the previous one: together, or else in groups of
+    /// adjacent ones.
     ///
     /// # Errors
-    /// The reason for which one of them cannot be compiled.
+    /// The reason why one of them cannot be compiled.
     pub fn sequence(patterns: &[&str]) -> std::result::Result<Self, &'static str> {
         Self::bytewise_sequence(patterns, &[])
     }
 
-    /// Compiles patterns that split a text one after the other, and then others, which split the spelling of its bytes in the
-    /// byte alphabet. Spans may begin and end within characters.
+    /// Compiles two sequences of patterns. The first splits a text, one pattern after the other; the second then
+    /// splits the spelling of its bytes in the byte alphabet. Spans may begin and end inside characters.
     ///
     /// # Errors
     /// As [`Pretokenizer::sequence`].
@@ -184,7 +187,7 @@ impl Pretokenizer {
         Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducers, several }))))
     }
 
-    /// Returns the name, unless it is a regex without one.
+    /// Returns the name; None for a regex without a name.
     pub fn name(&self) -> Option<&'static str> {
         match &self.0 {
             PatternKind::None => Some("none"),
@@ -194,8 +197,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the regex in tiktoken's dialect, if any; for a named pattern that of [`patterns::published`], whichever
-    /// spelling it was built from.
+    /// Returns the regex in tiktoken's dialect, if any. For a named pattern it is that of [`patterns::published`],
+    /// whatever spelling it was built from.
     pub fn pattern(&self) -> Option<&str> {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace | PatternKind::Sequence(_) => None,
@@ -204,14 +207,14 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the alternatives of the regex, from left to right; none without a regex.
+    /// Returns the alternatives of the regex, from left to right; empty without a regex.
     pub fn alternatives(&self) -> Vec<String> {
         let alternatives = self.pattern().map(Alternatives::of);
         alternatives.iter().flat_map(|alternatives| alternatives.texts().map(str::to_owned)).collect()
     }
 
-    /// Returns for each pretoken of a text the alternative of the regex that matched; None for unmatched text, and without
-    /// a regex.
+    /// Returns, for each pretoken of a text, the index of the alternative of the regex that matched; None for
+    /// unmatched text, and without a regex.
     pub fn alternatives_of(&self, text: &str, pretokens: &[Span]) -> Vec<Option<usize>> {
         let Some(pattern) = self.pattern() else { return vec![None; pretokens.len()] };
         let alternatives = Alternatives::of(pattern);
@@ -219,9 +222,9 @@ impl Pretokenizer {
         pretokens.iter().map(|span| finder.find(span.start, span.end)).collect()
     }
 
-    /// Returns true if the text after a boundary is split independently of the text before it. Then a text may be divided
-    /// at any boundary and its parts split separately. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not
-    /// memoryless.
+    /// Returns true if the text after a boundary is split independently of the text before it. Then a text may be
+    /// divided at any boundary and its parts split separately. A pattern that can look back (`(?<=`, `^`, `\b`, ...)
+    /// is not memoryless.
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace | PatternKind::Named(_) => true,
@@ -230,7 +233,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns true if a text may be divided among threads: the pattern is memoryless, and no budget is for the whole text.
+    /// Returns true if a text may be divided among threads: the pattern is memoryless, and no step budget applies to
+    /// the whole text.
     pub(crate) fn is_divisible(&self) -> bool {
         match &self.0 {
             PatternKind::Regex(pattern) => {
@@ -240,7 +244,7 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns true if white space is dropped, so that pretokens do not tile the text.
+    /// Returns true if white space is dropped, so that pretokens do not cover the text.
     pub(crate) fn leaves_gaps(&self) -> bool {
         matches!(self.0, PatternKind::Whitespace)
     }
@@ -263,8 +267,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the starts of pretokens from the finder, at most at the given level of vector instructions: for tests, which
-    /// compare all levels with [`Pretokenizer::spans`]. None without a finder.
+    /// Returns the starts of pretokens from the finder, with vector instructions up to the given level. Tests compare
+    /// all levels with [`Pretokenizer::spans`]. None without a finder.
     pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
         let (finder, mut starts) = (self.finder_at_level(level)?, Starts::default());
         let mut found = Vec::new();
@@ -281,7 +285,7 @@ impl Pretokenizer {
     /// Returns the numbers of states and of character classes of the transducer of a regex, and the bytes of its tables.
     ///
     /// # Errors
-    /// The reason for which it has none.
+    /// The reason why the regex has no transducer.
     pub fn size_of_transducer(&self) -> std::result::Result<[usize; 3], &'static str> {
         match &self.0 {
             PatternKind::Regex(pattern) => pattern.compiled().map(|compiled| compiled.transducer.size()),
@@ -298,8 +302,8 @@ impl Pretokenizer {
         self.spans_from(text, 0)
     }
 
-    /// Iterates over the pretokens of `text[start..]`; lookbehinds see the text before `start`. An offset past the end means
-    /// the end; one inside a character, the end of that character.
+    /// Iterates over the pretokens of `text[start..]`; lookbehinds see the text before `start`. An offset past the
+    /// end counts as the end; an offset inside a character, as the end of that character.
     pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
         let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
         let cutter = match &self.0 {
@@ -340,7 +344,7 @@ pub struct Spans<'t> {
     text: &'t str,
     /// End of the last span; the end of the text after an error.
     at: usize,
-    /// True if the last span is a match, not the text between two.
+    /// True if the last span is a match, not text between two matches.
     pub(super) is_match: bool,
     cutter: SpanCutter<'t>,
 }
@@ -352,7 +356,7 @@ enum SpanCutter<'t> {
     Transducer(&'t Transducer),
     Several {
         transducers: &'t [Transducer],
-        /// End of the current pretoken of each.
+        /// End of the current pretoken of each pattern.
         ends: Vec<usize>,
     },
     Regex {

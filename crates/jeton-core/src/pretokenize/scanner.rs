@@ -1,18 +1,18 @@
 //! Hand-written matchers of the named patterns: end of the pretoken that starts at a position.
 //!
 //! Invariant: a [`Scanner`] splits every text exactly as the published regex of its family does with leftmost-first
-//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: each character is read a
-//! constant number of times, because the next successful alternative consumes the text that a failed one has read. Memory:
-//! the class table.
+//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: each character is read
+//! a constant number of times, because the next successful alternative consumes the text that a failed one has read.
+//! Memory: the class table.
 //!
-//! The patterns are of one family. With `X` for `[^\s\p{L}\p{N}]`, each is an order of
+//! The patterns form one family. With `X` for `[^\s\p{L}\p{N}]`, each is an ordered choice of
 //!
 //! ```text
 //! contraction | word | number | symbols | white space
 //!   's 're ..    prefix? letters   \p{N}{1,n}   space? X+ tail    \s++$  \s*[\r\n]  \s+(?!\S)  \s+
 //! ```
 //!
-//! and [`ScanRules`] holds the differences. Each character starts some alternative, so there is no text between pretokens.
+//! [`ScanRules`] has the differences. Each character begins some alternative, so there is no text between pretokens.
 //!
 //! Source: the published patterns (`patterns.rs`); each function explains how it replaces backtracking.
 //! Left out: several bytes at a time. This is the slow path of `starts`.
@@ -21,7 +21,7 @@ use crate::util::classes::{
     Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE,
 };
 
-/// End of the pretoken that starts at the given offset, which is less than the length of the text.
+/// Returns the end of the pretoken that starts at the given offset, which is less than the length of the text.
 pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 
 /// Position of contractions (`'s 't 're 've 'm 'll 'd`).
@@ -35,7 +35,7 @@ pub(super) enum Contraction {
     Suffix,
 }
 
-/// Differences between the families.
+/// Differences between the named patterns.
 pub(super) struct ScanRules {
     pub(super) contraction: Contraction,
     /// Optional character before the letters of a word: any `[^\r\n\p{L}\p{N}]` (true), or only a space, which may then
@@ -49,7 +49,7 @@ pub(super) struct ScanRules {
     pub(super) digits: usize,
     /// Line ends end a run of white space and belong to preceding symbols.
     pub(super) newlines: bool,
-    /// Slashes among these line ends belong to them, too.
+    /// Slashes among these line ends belong to the symbols, too.
     pub(super) slashes: bool,
     /// White space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes first).
     pub(super) whole_end: bool,
@@ -75,7 +75,7 @@ impl ScanRules {
     }
 }
 
-/// A family as a type: code is monomorphized for its rules.
+/// Rules of a family as a type, for which code is monomorphized.
 pub(super) trait Family {
     const RULES: ScanRules;
 }
@@ -157,9 +157,9 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // A mark may be the prefix or a letter. As a prefix, the first alternative has just failed; as a letter, the
-            // first alternative matches the mark alone, since capitals without a lower-case end follow. It precedes the
-            // second alternative.
+            // A mark may be the prefix or a letter. With the mark as the prefix, the first alternative has just
+            // failed. With the mark as a letter, it matches the mark alone, since capitals without a lower-case end
+            // follow; and it precedes the second alternative.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -181,8 +181,9 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
 /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals if it
 /// does not match.
 ///
-/// The first loop reads up to a lower-case letter, where the second continues. Without one it backtracks to the last
-/// caseless character, which the second loop matches; that cannot continue, since capitals follow.
+/// The first loop reads up to a lower-case letter, where the second loop continues. Without such a letter, the match
+/// backtracks to the last caseless character, which the second loop matches; it cannot continue, since capitals
+/// follow.
 #[inline(always)]
 fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, usize> {
     let mut caseless_end = None;
@@ -246,8 +247,8 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text, else up to its last line end,
-/// else all except the last character, which may be the prefix of the next pretoken.
+/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text; otherwise up to its last line
+/// end; otherwise all except the last character, which may be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

@@ -1,14 +1,15 @@
-//! Pairs of adjacent characters that no match of a regex reads.
+//! Pairs of adjacent characters that no match of a regex contains.
 //!
-//! A position automaton (Glushkov 1961) of the syntax tree tells which character may be read directly after which. If no
-//! path through the tree reads `right` after `left`, no match covers both, and an attempt that has read `left` fails at
-//! `right` exactly as it fails at the end of the text. The matches before the position are then the same whatever follows,
-//! and those after it the same whatever precedes.
+//! A position automaton (Glushkov 1961) of the syntax tree tells which character may be read directly after which. If
+//! no path through the tree reads `right` after `left`, no match covers both, and an attempt that has read `left`
+//! fails at `right` exactly as it fails at the end of the text. So the text after the position does not affect the
+//! matches before it, and the text before it does not affect the matches after it.
 //!
-//! Bodies of lookaheads are paths, too. Left out: patterns that look back, for which [`Adjacency::of`] returns None.
+//! Bodies of lookaheads count as paths, too. Left out: patterns that look back, for which [`Adjacency::of`] returns
+//! None.
 //!
-//! Characters that the same leaves read have the same effects, so effects are looked up by classes of characters: a table
-//! that is built for the first pair beyond ASCII, in a millisecond.
+//! Characters that are read by the same leaves have the same effects, so effects are looked up by classes of
+//! characters. The table is built for the first pair beyond ASCII, in a millisecond.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -20,10 +21,10 @@ use crate::util::pair_effect::PairEffect;
 use crate::util::property_table::PropertyTable;
 use regex_syntax::hir::ClassUnicode;
 
-/// Maximum number of leaves: the table of pairs is quadratic in it. Published patterns have up to fifty.
+/// Maximum number of leaves, because the table of pairs is quadratic in it. Published patterns have up to fifty.
 const MAX_LEAVES: usize = 1 << 10;
 
-/// Character sets of a pattern, and which of them may be read one after the other.
+/// Character sets of a pattern, and which of them may be read directly after one another.
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,
@@ -36,7 +37,7 @@ pub(crate) struct Adjacency {
 struct PairTable {
     class_of: PropertyTable,
     num_classes: usize,
-    /// Of each two classes, of their first characters.
+    /// For each two classes, the effect on their first characters.
     effects: Vec<PairEffect>,
 }
 
@@ -46,9 +47,9 @@ struct Leaf {
     set: ClassUnicode,
     /// Leaves that may be read directly after it, ascending.
     follow: Vec<usize>,
-    /// An assertion about the end of the text or line may be checked after it.
+    /// True if an assertion about the end of the text or line may be checked after it.
     asserts_end: bool,
-    /// One character of the set is a match, unless it is also in one of these leaves.
+    /// If Some, a single character of the set is a match, unless one of these leaves also contains it.
     alone: Option<Vec<usize>>,
 }
 
@@ -88,7 +89,7 @@ impl Adjacency {
         Some(made)
     }
 
-    /// Returns the effect of splitting at matches, which are separate parts, on two adjacent characters.
+    /// Returns the effect, on two adjacent characters, of splitting at matches that become separate parts.
     #[inline]
     pub(crate) fn effect(&self, left: char, right: char) -> PairEffect {
         if left.is_ascii() && right.is_ascii() {
@@ -109,7 +110,7 @@ impl Adjacency {
         if before.iter().any(crosses) {
             return PairEffect::Unknown;
         }
-        // A character that is a match by itself is in a match, wherever the search begins.
+        // A character that is a match by itself is in some match, wherever the search begins.
         if self.always_matches(&before) || self.always_matches(&after) {
             PairEffect::Split
         } else if before.is_empty() && after.is_empty() {
@@ -139,7 +140,7 @@ impl Adjacency {
         let mut flat = vec![0; 0x11_0000];
         let (mut class_of, mut first) = (HashMap::new(), Vec::new());
         for pair in bounds.windows(2) {
-            // Surrogates are no characters, and in no set.
+            // Surrogates are not characters, and are in no set.
             let Some(c) = (pair[0]..pair[1]).find_map(char::from_u32) else { continue };
             let key = sets.iter().fold(0u64, |key, set| key << 1 | u64::from(contains(set, c)));
             let class = *class_of.entry(key).or_insert_with(|| {
@@ -153,10 +154,10 @@ impl Adjacency {
         Some(PairTable { class_of: PropertyTable::from_flat(&flat), num_classes: first.len(), effects })
     }
 
-    /// Returns false if no single match or text between matches covers the text, whatever surrounds it.
+    /// Returns false if no single match, and no text between two matches, covers the text, whatever surrounds it.
     pub(crate) fn may_cover(&self, text: &str) -> bool {
         let mut path: Option<Vec<usize>> = None; // leaves that may have read the last character
-        let mut is_matched = false; // some character is in a match, wherever the search begins
+        let mut is_matched = false; // some character is always in a match, wherever the search begins
         for c in text.chars() {
             let leaves = self.leaves_of(c);
             is_matched |= self.always_matches(&leaves);
@@ -185,7 +186,8 @@ impl Adjacency {
         self.leaves_of(c).is_empty()
     }
 
-    /// Returns true if no match reads both characters, and none that has read `left` depends on what follows.
+    /// Returns true if no match contains both characters, and if matches that end with `left` do not depend on the
+    /// following text.
     pub(crate) fn separates(&self, left: char, right: char) -> bool {
         let after = self.leaves_of(right);
         let crosses = |leaf: &Leaf| leaf.asserts_end || leaf.follow.iter().any(|next| after.contains(next));
@@ -244,7 +246,7 @@ impl Adjacency {
                 body
             }
             SyntaxNode::Atomic(node) => self.paths(node)?,
-            // Its body is read, but what follows it is read from where it began.
+            // The body is read, but the text after the lookahead is read from where the body began.
             SyntaxNode::Look { node, .. } => {
                 Paths { can_be_empty: true, first: self.paths(node)?.first, last: Vec::new() }
             }
@@ -279,8 +281,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves of which one character is a match of `node` without an assertion, each with the leaves of preceding
-/// optional parts that would take the character without returning it. Returns the leaves of `node`, which begin at `next`.
+/// Lists the leaves whose characters are each a match of the whole `node` without an assertion. Each leaf comes with
+/// the leaves of preceding optional parts that would consume the character without backtracking. Returns the range of
+/// the leaves of `node`, which begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {
@@ -326,7 +329,7 @@ fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec
     start..*next
 }
 
-/// Returns true if a node matches the empty text wherever it is, without an assertion.
+/// Returns true if a node matches the empty text at every position, without an assertion.
 fn is_optional(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty => true,
@@ -338,7 +341,7 @@ fn is_optional(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Returns true if all shorter matches of a node are tried, too.
+/// Returns true if all shorter matches of a node are also tried.
 fn backtracks(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
@@ -361,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_a_published_pattern() {
+    fn published_patterns_have_the_expected_effects() {
         let pattern = crate::pretokenize::published("cl100k").unwrap();
         for (pair, expected) in [
             ("a ", PairEffect::Split),
@@ -402,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_no_match_covers() {
+    fn may_cover_is_false_for_a_text_that_no_match_covers() {
         let covers = |pattern: &str, text: &str| Adjacency::of(pattern).unwrap().may_cover(text);
         let pattern = crate::pretokenize::published("cl100k").unwrap();
         for text in ["ab", " ab", "'s", "\n\n", "!?\n", "123", "a", ""] {
@@ -411,7 +414,7 @@ mod tests {
         for text in ["a b", "ab.", "1a", "x'", " ab c", "a\n", "1,"] {
             assert!(!covers(pattern, text), "{text:?}");
         }
-        // Each pair is in a match, but not all three characters.
+        // Each pair is in some match, but all three characters are not.
         assert!(covers("ab|bc|[abc]", "bc"));
         assert!(!covers("ab|bc|[abc]", "abc"));
         assert!(covers("[0-9]{1,3}", "ab")); // between matches
@@ -423,13 +426,13 @@ mod tests {
         assert_eq!(effect("[0-9]{1,3}", "ab"), PairEffect::Keep('a', 'b'));
         assert_eq!(effect("[0-9]{1,3}", "a1"), PairEffect::Split);
         assert_eq!(effect("[0-9]{1,3}", "1a"), PairEffect::Split);
-        assert_eq!(effect("[0-9]{2}", "a1"), PairEffect::Unknown); // "1" alone is no match
+        assert_eq!(effect("[0-9]{2}", "a1"), PairEffect::Unknown); // "1" alone is not a match
         assert_eq!(effect("ab|c", "xb"), PairEffect::Unknown);
     }
 
     #[test]
-    fn an_optional_part_that_keeps_its_character_is_heeded() {
-        assert_eq!(effect("x?+x", "ax"), PairEffect::Unknown); // "x" alone is no match
+    fn possessive_parts_and_assertions_prevent_a_certain_split() {
+        assert_eq!(effect("x?+x", "ax"), PairEffect::Unknown); // "x" alone is not a match
         assert_eq!(effect("x?x", "ax"), PairEffect::Split);
         assert_eq!(effect("[xy]?+[xz]", "az"), PairEffect::Split);
         assert_eq!(effect("a+$|a", "ab"), PairEffect::Unknown);

@@ -1,7 +1,7 @@
-//! Alternative of a pattern that made a match.
+//! Finds the alternative of a pattern that a match comes from.
 //!
-//! Alternatives are tried in order, and nothing follows them, so a match is that of the first alternative that matches at
-//! its start. Each is compiled separately, with its own budget.
+//! Alternatives are tried in order, and no part of the pattern follows them, so a match comes from the first
+//! alternative that matches at its start. Each is compiled separately, with its own budget.
 //!
 //! Left out: alternatives inside groups. A pattern that is one group is one alternative.
 
@@ -14,7 +14,7 @@ use super::syntax::parse_branches;
 pub(crate) struct Alternatives(Vec<(String, Program)>);
 
 impl Alternatives {
-    /// Compiles the alternatives of a valid pattern; none if one of them alone is too large.
+    /// Compiles the alternatives of a valid pattern; returns none if one of them alone is too large.
     pub(crate) fn of(pattern: &str) -> Self {
         let compiled = parse_branches(pattern).and_then(|branches| {
             branches.into_iter().map(|(node, at)| Ok((pattern[at].to_owned(), compile(&node)?))).collect()
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::regex::Regex;
 
-    /// The alternatives of all matches of the whole pattern.
+    /// Returns the alternatives of all matches of the whole pattern.
     fn numbers(pattern: &str, text: &str) -> Vec<Option<usize>> {
         let (regex, alternatives) = (Regex::new(pattern).unwrap(), Alternatives::of(pattern));
         let (mut matcher, mut finder) = (regex.matcher(text, 0), alternatives.finder(text));
@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_those_of_the_pattern() {
+    fn alternatives_have_their_texts() {
         let alternatives = Alternatives::of(r"(?i:'s|'t)|[^|]\||\p{N}{1,3}|");
         assert_eq!(alternatives.texts().collect::<Vec<_>>(), [r"(?i:'s|'t)", r"[^|]\|", r"\p{N}{1,3}", ""]);
     }
 
     #[test]
-    fn a_spent_budget_names_none() {
+    fn exhausted_budget_gives_no_alternative() {
         let text = "a".repeat(20_000);
         let alternatives = Alternatives::of("(?:a|aa)+b|a+");
         let mut finder = alternatives.finder(&text);

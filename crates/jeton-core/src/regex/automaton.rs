@@ -1,17 +1,18 @@
 //! Deterministic automaton of a pattern over classes of characters.
 //!
-//! Invariant: from a position on, the last step that accepts before the automaton is dead is the end of the match that
-//! leftmost-first backtracking finds there. A step reads the class of the next character, or the end of the text, and says
-//! whether a match ends *before* that character. So assertions about the next character (`(?!\S)`, `$`, the end of a
-//! possessive run) need no text beyond it.
+//! Invariant: from a given position, the last accepting step before the automaton is dead gives the end of the match
+//! that leftmost-first backtracking finds there. A step reads the class of the next character, or the end of the
+//! text, and tells whether a match ends *before* that character. So assertions about the next character (`(?!\S)`,
+//! `$`, the end of a possessive run) need no further text.
 //!
-//! A state is an ordered list of threads of the pattern's program, the preferred first; a thread that has matched removes
-//! those after it. The states are found by following all classes from the start, and equal ones are merged.
+//! A state is an ordered list of threads of the pattern's program, in order of preference; a thread that has matched
+//! removes the threads after it. The states are found by following all classes from the start, and equivalent ones
+//! are merged.
 //!
 //! Source: Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the ordered threads; the
 //! subset construction of Rabin and Scott (1959); Moore's minimization (1956).
-//! Left out, each with its reason: lookbehind; lookahead at more than one character; atomic groups and possessive repeats of
-//! more than one character; repeats of an expression that may be empty; automata that are too large.
+//! Left out, each with its reason: lookbehind; lookahead at more than one character; atomic groups, and possessive
+//! repeats of more than one character; repeats of an expression that may be empty; automata that are too large.
 
 use std::collections::HashMap;
 
@@ -21,35 +22,36 @@ use super::character_classes::{ClassSet, Partition};
 use super::program::{as_class, first};
 use super::syntax::{parse_set, Assertion, Class, Greed, SyntaxNode};
 
-/// Maximum number of instructions, and of steps of all states, which bound the time of compiling to about a tenth of a second.
+/// Maximum number of instructions, and of steps of all states. They bound the time of compiling to about a tenth of a
+/// second.
 const MAX_INSTRUCTIONS: usize = 1_000;
 const MAX_STEPS: usize = 1 << 14;
 
 /// Maximum number of rounds of merging states.
 const MAX_ROUNDS: usize = 50;
 
-/// The state in which nothing can match any more.
+/// State in which no match is possible any more.
 pub(crate) const DEAD: u16 = 0;
 
-/// The state at the start of a match.
+/// State at the start of a match.
 pub(crate) const START: u16 = 1;
 
-/// The reason why a pattern has no automaton.
+/// Reason why a pattern has no automaton.
 pub(crate) type Reason = &'static str;
 
 #[derive(Debug, Clone, Copy)]
 enum Instruction {
     One(ClassSet),
     Jump(usize),
-    Split(usize, usize), // the preferred first
-    Next(ClassSet),      // the next character, or the end, is in the set
+    Split(usize, usize), // in order of preference
+    Next(ClassSet),      // the next character, or the end of the text, is in the set
     Match,
 }
 
 /// Result of reading one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Step {
-    /// True if a match ends before this character; it is preferred to those before.
+    /// True if a match ends before this character; it is preferred to all earlier ends.
     pub(crate) accepts: bool,
     /// The next state.
     pub(crate) next: u16,
@@ -79,7 +81,7 @@ impl Automaton {
         self.steps[usize::from(state) * self.width + usize::from(class)]
     }
 
-    /// For each state, whether a match will end however the text continues.
+    /// Returns, for each state, whether a match will end however the text continues.
     pub(crate) fn certain(&self) -> Vec<bool> {
         let mut fails: Vec<bool> = (0..self.num_states()).map(|state| state == usize::from(DEAD)).collect();
         loop {
@@ -93,7 +95,7 @@ impl Automaton {
         }
     }
 
-    /// Returns true if a match ends here whatever comes next.
+    /// Returns true if a match ends here whatever text follows.
     pub(crate) fn accepts_now(&self, state: u16) -> bool {
         self.steps[usize::from(state) * self.width..][..self.width].iter().all(|step| step.accepts)
     }
@@ -105,16 +107,16 @@ impl Automaton {
 
 /// A pattern without its lookaheads at more than one character.
 pub(super) struct WithoutFarLooks {
-    /// The pattern in which a run of characters of the set is one match.
+    /// The pattern, in which any run of characters of the set is one match.
     pub(super) tree: SyntaxNode,
-    /// Characters of the matches of which the lookaheads decide.
+    /// Characters in the matches that depend on these lookaheads.
     pub(super) set: ClassUnicode,
 }
 
-/// Takes the alternatives that look far ahead out of a pattern. That is exact up to runs of characters of a set, which must
-/// be split again, if these alternatives match characters of the set alone, and if each other one does likewise or matches
-/// none of them: then each run is a sequence of matches, and of text between them. No text may be left outside of runs, which the
-/// caller checks.
+/// Removes the alternatives that look ahead at more than one character from a pattern, and matches runs of their
+/// characters instead. This is exact, apart from the runs, which must be split again, under two conditions. Every
+/// other alternative matches only characters of the set or none of them; then each run is a sequence of matches and
+/// of text between them. And no text may be left between matches outside of runs, which the caller checks.
 pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
     let branches =
         if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -134,7 +136,7 @@ pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
         if common.ranges().is_empty() {
             rest.push(branch.clone());
         } else if common.ranges() != consumed.ranges() || first(branch, &mut ClassUnicode::empty()) {
-            return None; // a match of the empty text hides the alternatives after it
+            return None; // a match of the empty text hides the following alternatives
         }
     }
     (!set.ranges().is_empty() && rest.len() > 1).then_some(WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
@@ -156,7 +158,7 @@ fn looks_far(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Adds all characters that a match may have.
+/// Adds all characters that a match may contain.
 fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     match node {
         SyntaxNode::Empty | SyntaxNode::Assert(_) | SyntaxNode::Look { .. } => {}
@@ -240,7 +242,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Returns the classes of the next character that a lookahead asks for, the end of the text among them.
+    /// Returns the classes of the next character, including the end of the text, for which a lookahead succeeds.
     fn look_ahead(&self, node: &SyntaxNode) -> Result<ClassSet, Reason> {
         let mut set = ClassSet::default();
         match node {
@@ -283,7 +285,7 @@ impl Compiler<'_> {
         if first(node, &mut ClassUnicode::empty()) {
             return Err("it repeats what may be empty");
         }
-        // A possessive run ends before its maximum only where no character of the set follows.
+        // A possessive run ends before its maximum only if the next character is not in the set.
         let leave = match (greed, as_class(node)) {
             (Greed::Possessive, Some(set)) => Some(Instruction::Next(self.all_but(&self.partition.of(&set)))),
             (Greed::Possessive, None) => return Err("it repeats a group possessively"),
@@ -303,11 +305,11 @@ impl Compiler<'_> {
                 self.node(node)?;
             }
         }
-        // Behind the last copy: the exits, which a possessive run reaches through its assertion.
+        // The exits are after the last copy; a possessive run reaches them through its assertion.
         let mut exit = self.here();
         if let (Some(leave), false) = (leave, exits.is_empty()) {
             if max != u32::MAX {
-                self.emit(Instruction::Jump(exit + 2))?; // from the maximum
+                self.emit(Instruction::Jump(exit + 2))?; // for a run of maximum length
                 exit += 1;
             }
             self.emit(leave)?;
@@ -322,7 +324,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Follows all classes from the start; state 0 is dead.
+/// Builds all states that are reachable from the start; state 0 is dead.
 fn determinize(instructions: &[Instruction], width: usize) -> Result<Vec<Step>, Reason> {
     let mut numbers: HashMap<Vec<u16>, u16> = HashMap::from([(Vec::new(), DEAD), (vec![0], START)]);
     let mut states: Vec<Vec<u16>> = vec![Vec::new(), vec![0]];
@@ -373,10 +375,10 @@ fn determinize(instructions: &[Instruction], width: usize) -> Result<Vec<Step>, 
     Ok(steps)
 }
 
-/// Merges states that no text tells apart, unless that takes long; the first `fixed` states keep their numbers.
+/// Merges equivalent states, unless that takes long. The first `fixed` states keep their numbers.
 pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) -> Vec<S> {
     let num_states = steps.len() / width;
-    // Block of each state; those of the fixed ones come first and are separate.
+    // Block of each state; each fixed state has a separate block, and these come first.
     let mut blocks: Vec<u16> = (0..num_states).map(|state| state.min(fixed) as u16).collect();
     let mut num_blocks = 0;
     for round in 0.. {

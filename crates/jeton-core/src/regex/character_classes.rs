@@ -1,8 +1,9 @@
 //! Classes of characters: the coarsest partition in which each set of a pattern is a union of classes.
 //!
-//! Source: the alphabet compression of lexer generators (Aho, Lam, Sethi and Ullman, "Compilers", 2006, 3.9.8), over code
-//! points instead of bytes. A two-level table maps a code point to its class: blocks of 64 code points, which share the
-//! last byte of UTF-8, and equal blocks are stored once. Published patterns have 2 to 30 classes, and tables of 35 to 65 KB.
+//! Source: the alphabet compression of lexer generators (Aho, Lam, Sethi and Ullman, "Compilers", 2006, 3.9.8), over
+//! code points instead of bytes. A two-level table maps a code point to its class. Its blocks have 64 code points,
+//! which differ only in the last byte of UTF-8; equal blocks are stored once. Published patterns have 2 to 30
+//! classes, and tables of 35 to 65 KB.
 
 use std::collections::HashMap;
 
@@ -10,17 +11,17 @@ use regex_syntax::hir::ClassUnicode;
 
 use crate::util::utf8::decode;
 
-/// Number of code points, and of those in a block.
+/// Number of code points; `BLOCK`: of those in a block.
 const CODE_POINTS: usize = 0x11_0000;
 const BLOCK: usize = 64;
 
-/// The only code points that are no characters.
+/// The only code points that are not characters.
 const SURROGATES: (u32, u32) = (0xD800, 0xE000);
 
-/// Maximum number of classes: each is a byte, and three values are kept for other uses.
+/// Maximum number of classes: a class is a byte, and a few values are reserved.
 const MAX_CLASSES: usize = 250;
 
-/// In [`CharacterClasses::of_byte`]: the characters of this first byte are of several classes.
+/// Value in [`CharacterClasses::of_byte`] of a first byte whose characters are in several classes.
 pub(crate) const MIXED: u8 = u8::MAX;
 
 /// A set of classes, one bit for each.
@@ -41,20 +42,20 @@ impl ClassSet {
     }
 }
 
-/// Classes of characters, and two more: the end of the text, and the later bytes of a character.
+/// Classes of characters, and two more: the end of the text, and continuation bytes of a character.
 #[derive(Debug)]
 pub(crate) struct CharacterClasses {
-    /// Class of a character in ASCII; for a first byte the class of all its characters, or [`MIXED`]; for a byte that
-    /// continues a character, one more than the end of the text.
+    /// For ASCII, the class of the character. For other first bytes, the class of all their characters, or [`MIXED`].
+    /// For continuation bytes, one more than the class of the end of the text.
     of_byte: Box<[u8; 256]>,
-    block_of: Box<[u16]>, // by the high bits of a code point, all but six
+    block_of: Box<[u16]>, // by the high bits of a code point, without the lowest six
     blocks: Vec<u8>,
     num_classes: u8,
-    /// Each byte is a character.
+    /// True if each byte is read as a character.
     is_bytewise: bool,
 }
 
-/// A partition in the making: its sets, with their classes.
+/// Partition under construction: classes, and the classes of each set.
 pub(super) struct Partition {
     pub(super) classes: CharacterClasses,
     class_sets: HashMap<Vec<(char, char)>, ClassSet>,
@@ -70,7 +71,7 @@ impl Partition {
         let mut distinct: Vec<Vec<(char, char)>> = sets.into_iter().map(ranges).collect();
         distinct.sort_unstable();
         distinct.dedup();
-        // Where a set begins or ends, as (code point, set).
+        // Bounds of the sets, as (code point, set).
         let mut changes: Vec<(u32, usize)> = Vec::new();
         for (set, ranges) in distinct.iter().enumerate() {
             for &(first, last) in ranges {
@@ -78,13 +79,14 @@ impl Partition {
             }
         }
         changes.sort_unstable();
-        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)]; // bit for each set that has the code point
+        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)]; // bit for each set that contains the code point
         let mut class_of: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut table = TableBuilder::default();
         let ends = changes.iter().map(|change| change.0).chain([CODE_POINTS as u32]);
         let mut from = 0;
         for (index, to) in ends.enumerate() {
-            // Code points that are no characters (surrogates) are in no set; they have the class of the one before.
+            // Code points that are not characters (surrogates) are in no set; they get the class of the previous code
+            // point.
             let is_class = from < to && (from, to) != SURROGATES;
             let next = class_of.len() as u8;
             let class = if is_class { *class_of.entry(members.clone()).or_insert(next) } else { table.last() };
@@ -116,7 +118,7 @@ impl Partition {
 }
 
 impl CharacterClasses {
-    /// Returns the classes for texts each of whose bytes is read as a character.
+    /// Converts to the classes for texts in which each byte is read as a character.
     pub(crate) fn into_bytewise(mut self, stand_in: impl Fn(u8) -> char) -> Self {
         for byte in 0..=u8::MAX {
             self.of_byte[usize::from(byte)] = self.of_code(stand_in(byte).into());
@@ -125,7 +127,7 @@ impl CharacterClasses {
         self
     }
 
-    /// Returns the first byte of the character that holds the byte at `at`.
+    /// Returns the position of the first byte of the character that contains the byte at `at`.
     #[inline(always)]
     pub(crate) fn start_of_character(&self, text: &[u8], mut at: usize) -> usize {
         while text[at] & 0xC0 == 0x80 && !self.is_bytewise {
@@ -134,17 +136,17 @@ impl CharacterClasses {
         at
     }
 
-    /// Number of classes of characters; they are numbered from 0.
+    /// Returns the number of classes of characters, which are numbered from 0.
     pub(crate) fn num_classes(&self) -> u8 {
         self.num_classes
     }
 
-    /// The class of the end of the text.
+    /// Returns the class of the end of the text.
     pub(crate) fn end(&self) -> u8 {
         self.num_classes
     }
 
-    /// Classes by byte; see the field.
+    /// Returns the classes by byte; see the field.
     pub(crate) fn of_byte(&self) -> &[u8; 256] {
         &self.of_byte
     }
@@ -166,18 +168,18 @@ impl CharacterClasses {
         self.blocks[usize::from(self.block_of[code / BLOCK]) * BLOCK + code % BLOCK]
     }
 
-    /// Bytes of the tables.
+    /// Returns the bytes of the tables.
     pub(crate) fn memory(&self) -> usize {
         256 + self.block_of.len() * 2 + self.blocks.len()
     }
 }
 
-/// The two-level table, filled from the first code point to the last.
+/// Two-level table under construction, filled in order of code points.
 #[derive(Default)]
 struct TableBuilder {
     block_of: Vec<u16>,
     blocks: Vec<u8>,
-    current: Vec<u8>, // the block that is not complete
+    current: Vec<u8>, // the incomplete last block
     numbers: HashMap<Vec<u8>, u16>,
 }
 
@@ -256,7 +258,7 @@ mod tests {
     use crate::regex::syntax::parse_set;
 
     #[test]
-    fn classes_separate_exactly_what_the_sets_separate() {
+    fn two_characters_share_a_class_exactly_if_no_set_separates_them() {
         let sets: Vec<ClassUnicode> = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]", "[一-龥]", "(?i:s)", r"[\r\n]"]
             .iter()
             .flat_map(|text| parse_set(text, false))

@@ -1,21 +1,21 @@
 //! Bounded set of failed (choice, position) pairs of the backtracking matcher, so that each is tried about once.
 //!
 //! A key is a choice of the pattern at a position of the text. Without captures and backreferences, the outcome of a
-//! choice depends on nothing else, whatever path led there and wherever the search began, with two exceptions that the
-//! matcher handles. A loop with a body that can be empty ends when it has not advanced, so a choice in its body also
-//! depends on where the body began, until the loop has advanced. And a choice inside an atomic group or a lookaround
-//! has failed only if the end of the group was not reached: a match of the group discards its alternatives untried, and
-//! nothing is inserted.
+//! choice depends on nothing else: neither on the path to it nor on where the search began. There are two exceptions,
+//! which the matcher handles. First, a loop whose body can be empty ends if it has not advanced, so the outcome of a
+//! choice in its body also depends on where the body began, until the loop has advanced. Second, a choice inside an
+//! atomic group or a lookaround has failed only if the end of the group was not reached: a match of the group
+//! discards its alternatives untried, so nothing is inserted.
 //!
-//! The set is a direct-mapped table: keys with the same index overwrite each other. A lost key costs time, never a
-//! match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using selective
+//! The set is a direct-mapped table: keys with the same index overwrite each other. A lost key costs time, but never
+//! a match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using selective
 //! memoization to defeat regular expression denial of service".
 
 /// Maximum number of entries: 64 MiB.
 const MAX_ENTRIES: usize = 1 << 24;
 
 pub(super) struct FailureCache {
-    /// 1 + the high bits of the key, or 0 for none; the low bits are the index. The length is a power of two.
+    /// 1 + the high bits of the key, or 0 for a free entry; the low bits are the index. The length is a power of two.
     entries: Vec<u32>,
 }
 
@@ -35,7 +35,7 @@ impl FailureCache {
         self.entries[index] = rest;
     }
 
-    /// Splits a key into index and high bits. They fit in 32 bits: more would take a text of a TB with the largest
+    /// Splits a key into index and high bits. These fit in 32 bits for any text of less than a TB with the largest
     /// pattern.
     fn split(&self, key: usize) -> (usize, u32) {
         let size = self.entries.len();

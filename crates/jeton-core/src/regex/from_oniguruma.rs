@@ -2,16 +2,17 @@
 //!
 //! Invariant: the result has the same meaning, or the unsupported construct is named. Differences:
 //!
-//! | there | here |
+//! | Oniguruma | tiktoken |
 //! |---|---|
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
-//! | `^`, `$` | lookarounds: they always match at lines |
+//! | `^`, `$` | lookarounds, since they always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
 //! | `\w`, `\b` | properties: Latin-1's `²³¹¼½¾` are word characters outside of brackets, the joiners are not |
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |
 //! | `\p{^L}` | `\P{L}` |
 //!
-//! Properties, `\s` and `\d` are the same sets in both: both engines have Unicode 16 (compared for every code point).
+//! Properties, `\s` and `\d` are the same sets in both engines, which have Unicode 16 (compared for every code
+//! point).
 //!
 //! Left out, and refused by name: features that tiktoken's dialect lacks (backreferences, `\G`, `\K`, `\R`, `\X`, absent
 //! operators, conditionals, lookbehinds of variable width); the flag `x`; a flag that is set in the middle of a group,
@@ -33,13 +34,13 @@ pub(super) fn read(pattern: &str) -> Result<String, String> {
     }
 }
 
-/// `\w` within brackets.
+/// Members of `\w` inside of brackets.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
 /// Additional characters of `\w` outside of brackets.
 const MORE_WORD: &str = r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const HEX: &str = "0-9A-Fa-f";
 
-/// Characters beyond ASCII with case folding.
+/// Characters beyond ASCII that have case folding.
 const WITH_CASE: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]&&[^\x00-\x7F]]";
 /// Characters that case folding changes, alone or in a sequence.
 const FOLDING: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}\p{M}\p{Lm}]&&[^\x00-\x7F]]";
@@ -47,11 +48,11 @@ const FOLDING: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Ca
 /// Sequences of ASCII letters that are the case folding of one character (`ß`, `ﬁ`, `ﬆ`).
 const FOLDED: [&str; 5] = ["ss", "ff", "fi", "fl", "st"];
 
-/// Maximum nesting of groups.
+/// Maximum nesting depth of groups.
 const MAX_DEPTH: usize = 64;
 
-/// Properties with the same name and meaning in both engines, normalized as in Oniguruma: without case, spaces, `-` and
-/// `_`.
+/// Properties with the same name and meaning in both engines, normalized as in Oniguruma: in lower case, without
+/// spaces, `-` and `_`.
 const PROPERTIES: &str = "
     any assigned c cc cf cn co control format unassigned privateuse other
     l lu ll lt lm lo letter uppercaseletter lowercaseletter titlecaseletter modifierletter otherletter
@@ -79,16 +80,16 @@ struct PatternReader<'p> {
     at: usize,
     out: String,
     flags: RubyFlags,
-    /// Preceding literal, in case-insensitive mode.
+    /// The preceding literal, in case-insensitive mode.
     last: Option<char>,
 }
 
-/// Kind of the item just read.
+/// Kind of the last item that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Atom {
     /// Consumes characters.
     Text,
-    /// Consumes none.
+    /// Consumes no characters.
     Place,
 }
 
@@ -152,7 +153,7 @@ impl PatternReader<'_> {
         Ok(())
     }
 
-    /// Translates one atom; None if it was a flag.
+    /// Translates one atom; None if it was only a flag.
     fn atom(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         let Some(c) = self.next() else { return Ok(None) };
         let literal = std::mem::take(&mut self.last);
@@ -164,7 +165,7 @@ impl PatternReader<'_> {
             '[' => {
                 let set = self.bracketed(0)?;
                 match class(&set)?.ranges() {
-                    // A literal in Oniguruma, which may fold with its neighbors.
+                    // Oniguruma reads it as a literal, which may fold together with its neighbors.
                     [only] if self.flags.ignore_case && only.start() == only.end() => {
                         self.literal(only.start(), literal)?;
                     }
@@ -228,7 +229,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Reads a quantifier without its suffix; the flag is true for an interval.
+    /// Reads a quantifier without its suffix. The flag is true for an interval.
     fn bounds(&mut self) -> Result<Option<(String, bool)>, String> {
         match self.peek() {
             Some(c @ ('?' | '*' | '+')) => {
@@ -486,7 +487,7 @@ impl PatternReader<'_> {
         Ok(set)
     }
 
-    /// Writes a set, if case folding has the same effect in both engines.
+    /// Writes a set. Refuses it if case folding has another effect in the other engine.
     fn push_set(&mut self, set: &str, folds: bool) -> Result<(), String> {
         let members = class(set)?;
         if self.flags.ignore_case {
@@ -527,7 +528,7 @@ fn posix(name: &str) -> Option<String> {
     })
 }
 
-/// Returns `\b`, or with exchanged arguments `\B`.
+/// Returns `\b`, or `\B` if the arguments are exchanged.
 fn boundary(differs: &str, same: &str) -> String {
     let word = format!("[{WORD}{MORE_WORD}]");
     format!("(?:(?<={word})(?{differs}{word})|(?<!{word})(?{same}{word}))")
@@ -542,7 +543,7 @@ fn push_member(c: char, set: &mut String) {
     push_literal(c, r"\[]^-&~", set);
 }
 
-/// Writes a character, escaped if it is one of `special`, by number if it is invisible.
+/// Writes a character: escaped if it is one of `special`, by number if it is invisible.
 fn push_literal(c: char, special: &str, out: &mut String) {
     match c {
         '\n' => out.push_str(r"\n"),
@@ -576,7 +577,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_construct_is_read() {
+    fn each_construct_is_translated() {
         for (pattern, expected) in [
             (r"\p{N}{1,3}+|a++|b?+|c{2}+d{2}?e{,3}", r"(?:\p{N}{1,3})+|a++|b?+|(?:c{2})+(?:d{2})?e{0,3}"),
             (r"^a$|\Ab\Z", r"(?:\A|(?<=\n)(?!\z))a(?=\n|\z)|\Ab(?=\n?\z)"),
@@ -597,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_carry_over_is_named() {
+    fn errors_name_constructs_without_a_translation() {
         for (pattern, name) in [
             (r"(a)\1", r"\1"),
             (r"\Ga", r"\G"),

@@ -1,14 +1,15 @@
 //! Backtracking matcher with an explicit stack and a step budget.
 //!
 //! Invariant: each character that is read and each instruction costs a step, and a search ends when the budget is
-//! exhausted. The budget is linear in the text, so no pattern hangs. Alternatives are on a bounded stack, not on the
-//! thread's, so none overflows it. If both suffice, the match is the one of leftmost-first backtracking.
+//! exhausted. The budget is linear in the text, so no pattern hangs. Alternatives are kept on a bounded stack instead
+//! of the thread's, so the thread's stack cannot overflow. If both suffice, the match equals that of leftmost-first
+//! backtracking.
 //!
-//! An expensive search memoizes its failures. `[^\n]*\n` therefore reads a last line without an end once, not once for
-//! each of its characters.
+//! A search memoizes its failures once it becomes expensive. Therefore `[^\n]*\n` reads a last line without a line
+//! end once, not once for each of its characters.
 //!
-//! Cost: time up to the budget; memory 24 bytes for each pending alternative, and up to 64 MiB for memoized failures. A run
-//! of characters is one alternative of any length.
+//! Cost: time up to the budget; 24 bytes of memory for each pending alternative, and up to 64 MiB for memoized
+//! failures. A run of characters of any length is one alternative.
 //!
 //! Source: James C. Davis, Francisco Servant, Dongyoon Lee, "Using Selective Memoization to Defeat Regular Expression
 //! Denial of Service" (2021), for the memoization.
@@ -17,10 +18,10 @@ use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
-/// Maximum number of pending alternatives: 100 MB. Only a group that repeats millions of times reaches it.
+/// Maximum number of pending alternatives, which take 100 MB. Only a group that repeats millions of times reaches it.
 const MAX_OPEN: usize = 1 << 22;
 
-/// Exhausted resource of a search without a result.
+/// Resource whose exhaustion ended a search without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exhausted {
     /// The step budget.
@@ -31,9 +32,9 @@ pub(super) enum Exhausted {
 
 /// Step budget for a text of `bytes` bytes.
 ///
-/// Published patterns take fewer than ten steps for each byte. The rest is for users' lookaheads, which may read a line or
-/// a paragraph repeatedly; a pattern that reads a whole document for each character is stopped after about three seconds
-/// for each MB.
+/// Published patterns take fewer than ten steps for each byte. The larger budget is for users' lookaheads, which may
+/// read a line or a paragraph repeatedly. A pattern that reads a whole document for each character is stopped after
+/// about three seconds for each MB.
 pub(super) fn budget(bytes: usize) -> u64 {
     1_000_000 + 1_000 * bytes as u64
 }
@@ -55,7 +56,7 @@ enum Backtrack {
     Grow { label: u32, taken: u32, at: usize },
     /// A possessive run, which has no alternatives.
     Keep { label: u32, taken: u32, at: usize },
-    /// Previous value of a slot.
+    /// Previous value of a slot, to be restored.
     Slot { slot: u32, value: usize },
     /// A choice whose alternatives have all failed.
     Failed { key: usize },
@@ -67,20 +68,21 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Current budget, and budget after memoization starts.
+    /// Remaining budget, and budget after memoization starts.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
-    /// An attempt has tried to read a character at the end of the text; kept for [`Matcher::find_decided`] only.
+    /// True if an attempt has tried to read a character at the end of the text; set for [`Matcher::find_decided`]
+    /// only.
     at_end: bool,
 }
 
-/// Result of a search in text that continues.
+/// Result of a search in a text that may continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decided {
     /// Start and end of a match.
     Match(usize, usize),
-    /// No match starts before this position; the text after the end decides whether one starts there.
+    /// No match starts before this position; later text decides whether one starts there.
     Open(usize),
 }
 
@@ -110,7 +112,7 @@ impl<'t> Matcher<'t> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
-    /// Returns the first match that is not empty, from `start` on, if no text after the end can change it.
+    /// Returns the first match that is not empty, from `start` on, if text after the end cannot change it.
     pub(super) fn find_decided(&mut self, start: usize) -> Result<Decided, Exhausted> {
         self.remembering(
             |matcher| matcher.search_decided::<false>(start),
@@ -126,7 +128,7 @@ impl<'t> Matcher<'t> {
         )
     }
 
-    /// Runs without memoization until its steps are exhausted, then with it.
+    /// Runs without memoization until its steps are exhausted, then with memoization.
     #[inline]
     fn remembering<T>(
         &mut self,
@@ -145,7 +147,7 @@ impl<'t> Matcher<'t> {
         mindful(self)
     }
 
-    /// Compiled twice: most searches never memoize, and avoid its cost.
+    /// Compiled for both values of `REMEMBERS`, because most searches never memoize and then avoid its cost.
     #[inline(never)]
     fn search<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         let mut from = start;
@@ -173,7 +175,7 @@ impl<'t> Matcher<'t> {
         Ok(Decided::Open(from))
     }
 
-    /// Notes that an attempt reads at the end of the text.
+    /// Records that an attempt reads at the end of the text.
     #[inline(always)]
     fn reads<const WATCHES: bool>(&mut self, at: usize) {
         if WATCHES {
@@ -186,8 +188,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key of a choice, if its outcome depends on choice and position only: not in a loop that could still end
-    /// because it has not advanced.
+    /// Returns the key of a choice, if its outcome depends only on choice and position. None inside a loop that may
+    /// still end because it has not advanced.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -215,7 +217,8 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Inserts the choice if the alternative fails, too. Half of the budget remains for alternatives.
+    /// Schedules the insertion of the choice, for when its alternative also fails. Half of the stack remains for
+    /// alternatives.
     fn remember_later(&mut self, label: usize, at: usize) {
         if let Some(key) = self.key(label, at).filter(|_| self.open.len() < MAX_OPEN / 2) {
             self.open.push(Backtrack::Failed { key });
@@ -281,8 +284,8 @@ impl<'t> Matcher<'t> {
                     self.push(Backtrack::Branch { label: after as u32, at })?;
                     Some((label + 1, at))
                 }
-                // Discarded entries may contain earlier values of slots. These belong to loops inside the group, which
-                // set them again before reading them.
+                // Discarded entries may contain earlier values of slots. These belong to loops inside the group,
+                // which set the slots again before reading them.
                 Instruction::Commit(slot) => {
                     self.open.truncate(self.slots[slot]);
                     Some((label + 1, at))
@@ -317,7 +320,7 @@ impl<'t> Matcher<'t> {
         self.slots[slot + 1] = at;
     }
 
-    /// Consumes characters of the set; returns the end, if there are enough.
+    /// Consumes characters of the set; returns the end, or None if there are too few.
     #[inline(always)]
     fn run<const REMEMBERS: bool, const WATCHES: bool>(
         &mut self,
@@ -354,7 +357,7 @@ impl<'t> Matcher<'t> {
         Ok((!failed).then_some(at))
     }
 
-    /// Backtracks to the last pending alternative; returns where to continue.
+    /// Backtracks to the last pending alternative; returns the label and position at which to continue.
     #[inline(always)]
     fn reopen<const REMEMBERS: bool, const WATCHES: bool>(&mut self) -> Result<Option<(usize, usize)>, Exhausted> {
         while let Some(open) = self.open.pop() {
@@ -442,7 +445,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Moves back from `at` by a number of characters, if there are as many.
+/// Moves back from `at` by a number of characters; None if there are fewer.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {
@@ -453,7 +456,7 @@ fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Steps for each byte that a pattern takes on a text; for tests of other modules.
+/// Returns the number of steps for each byte that a pattern takes on a text; for tests of other modules.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 pub(crate) fn cost(pattern: &str, text: &str) -> f64 {
@@ -473,7 +476,8 @@ mod tests {
     use super::super::{program::compile, syntax::parse};
     use super::*;
 
-    /// A small generator with a fixed seed: splitmix64, Steele, Lea and Flood 2014.
+    /// Returns a random number below `n`, by a small generator with a fixed seed: splitmix64, Steele, Lea and Flood
+    /// 2014.
     fn below(state: &mut u64, n: u64) -> u64 {
         *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = *state;
@@ -482,7 +486,7 @@ mod tests {
         (z ^ (z >> 31)) % n
     }
 
-    /// Every construct within every other.
+    /// Returns a random pattern that nests every construct in every other.
     fn random_pattern(state: &mut u64, depth: u64) -> String {
         const ATOMS: [&str; 13] = ["a", "b", "é", "[ab]", "[^a]", ".", r"\s", r"\S", "^", "$", r"\b", "", "(?m:$)"];
         const GROUPS: [&str; 12] =
@@ -524,13 +528,15 @@ mod tests {
         Ok(found)
     }
 
-    /// Memoization, from any step on, changes no match. `tests` compare matching without it with the oracle.
+    /// Memoization changes no match, from whatever step it starts. `tests` compare matching without it with the
+    /// oracle.
     #[test]
-    fn what_is_remembered_changes_no_match() {
+    fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);
         let (mut state, mut compared) = (23, 0);
         for round in 0..rounds {
-            // The first: where `(?:|é)` fails depends on whether the loop has moved. Few random patterns show that.
+            // In the first one, whether `(?:|é)` fails depends on whether the loop has advanced. Few random patterns
+            // test that.
             let pattern = match round {
                 0 => r".*(?=(?:a?(?:|é)|b)*$)(?=a)|.".to_owned(),
                 _ => random_pattern(&mut state, 3),

@@ -1,8 +1,8 @@
 //! Regexes of users and files: parser, compiler, and a matcher with a step budget.
 //!
-//! Existing engines with lookaround limit backtracking for each match only, and delegate parts such as `(?=.*b)` to
-//! automata without a limit, so one text can take quadratic time without an error. Here each character that is read counts,
-//! over the whole text. Tests compare with fancy-regex, which tiktoken uses.
+//! Existing engines with lookaround limit backtracking only for each match, and delegate parts such as `(?=.*b)` to
+//! automata without a limit, so a text can take quadratic time without an error. Here each character that is read
+//! counts, over the whole text. Tests compare with fancy-regex, which tiktoken uses.
 //!
 //! ```text
 //! syntax          text → tree
@@ -10,11 +10,11 @@
 //! matcher         instructions × text → matches
 //! failure_cache   memoized failures of a search
 //! alternatives    alternative of a pattern that made a match
-//! adjacency       pairs of characters that no match reads
+//! adjacency       pairs of characters that no match contains
 //! to_oniguruma    tree → regex for HF tokenizers
-//! from_oniguruma  regex of HF tokenizers → text in our dialect
+//! from_oniguruma  regex of HF tokenizers → text in Jeton's dialect
 //!
-//! character_classes  the classes of characters that patterns tell apart
+//! character_classes  the classes of characters that patterns distinguish
 //! automaton          tree → deterministic automaton over these classes
 //! ```
 
@@ -45,11 +45,11 @@ use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 pub use to_oniguruma::to_oniguruma;
 
-/// Returns the automaton of a pattern without its lookaheads at more than one character, and the characters of which runs
-/// must be split again.
+/// Returns the automaton of a pattern without its lookaheads at more than one character, and the characters whose
+/// runs must be split again.
 ///
 /// # Errors
-/// The reason, if there is none.
+/// The reason why there is none.
 pub(crate) fn automaton_without_far_looks(
     pattern: &str,
 ) -> Result<(CharacterClasses, Automaton, ClassUnicode), Reason> {
@@ -62,10 +62,10 @@ pub(crate) fn automaton_without_far_looks(
     Ok((partition.classes, automaton, without.set))
 }
 
-/// Builds the automata of patterns over classes of characters that all of them share.
+/// Builds the automata of patterns over common classes of characters.
 ///
 /// # Errors
-/// The reason, if a pattern has none.
+/// The reason why a pattern has none.
 pub(crate) fn automata(patterns: &[&str]) -> Result<(CharacterClasses, Vec<Automaton>), Reason> {
     let trees = patterns.iter().map(|pattern| syntax::parse(pattern)).collect::<Result<Vec<_>, _>>();
     let Ok(trees) = trees else { return Err("it does not compile") };
@@ -76,7 +76,7 @@ pub(crate) fn automata(patterns: &[&str]) -> Result<(CharacterClasses, Vec<Autom
     Ok((partition.classes, automata))
 }
 
-/// Returns a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) in our dialect, with the same meaning.
+/// Returns a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) in Jeton's dialect, with the same meaning.
 ///
 /// # Errors
 /// Name of the unsupported construct.
@@ -115,7 +115,7 @@ impl Regex {
         &self.text
     }
 
-    /// Returns true if it may match the empty text, at which we do not split.
+    /// Returns true if the regex may match the empty text, at which Jeton does not split.
     pub(crate) fn can_be_empty(&self) -> bool {
         self.can_be_empty
     }
@@ -124,22 +124,23 @@ impl Regex {
         !self.program.looks_back
     }
 
-    /// A search through `text`, with the budget for what follows `start`.
+    /// Creates a matcher for `text`, with a budget for the text after `start`.
     pub(crate) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
         Matcher::new(&self.program, text, text.len() - start)
     }
 
-    /// The first match that is not empty and starts at `start` or later.
+    /// Returns the first match that is not empty and starts at `start` or later.
     pub(crate) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> crate::error::Result<Option<(usize, usize)>> {
         matcher.find(start).map_err(|exhausted| self.exhausted(exhausted, start))
     }
 
-    /// [`Regex::find`] in text that continues: stops where the characters after it could change the match.
+    /// Like [`Regex::find`], in a text that may continue: stops at the first position where later text could change
+    /// the match.
     pub(crate) fn find_decided(&self, matcher: &mut Matcher<'_>, start: usize) -> crate::error::Result<Decided> {
         matcher.find_decided(start).map_err(|exhausted| self.exhausted(exhausted, start))
     }
 
-    /// Returns the maximum number of characters before a position that decide whether a match starts there.
+    /// Returns the maximum number of characters before a position that affect whether a match starts there.
     pub(crate) fn reach_back(&self) -> usize {
         self.program.reach_back()
     }

@@ -1,8 +1,9 @@
 //! Compiler: tree of a pattern → instructions for the matcher.
 //!
-//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions: intervals are unrolled, and a pattern that unrolls
-//! too far is refused. Two optimizations: repetition of a character set is one instruction, so a run costs one test for
-//! each character; and a branch has the set of its first characters, so most branches are skipped without being entered.
+//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions: intervals are unrolled, and a pattern that
+//! unrolls too far is refused. There are two optimizations. Repetition of a character set is one instruction, so a
+//! run costs one test for each character. A branch has the set of its first characters, so most branches are skipped
+//! without being entered.
 //!
 //! Source: the instructions of Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), with runs,
 //! guards and marks added.
@@ -15,7 +16,7 @@ use regex_syntax::hir::ClassUnicode;
 use super::syntax::{parse_set, Assertion, Greed, Refusal, SyntaxNode};
 use crate::util::utf8::decode;
 
-/// Maximum number of instructions: thousands of literals, compiled in milliseconds.
+/// Maximum number of instructions. It permits thousands of literals, and compiling takes milliseconds.
 const MAX_INSTRUCTIONS: usize = 50_000;
 
 /// Index of an instruction.
@@ -30,7 +31,7 @@ pub(super) enum Instruction {
     Run { set: usize, min: u32, max: u32, greed: Greed },
     /// Continue at the label.
     Jump(Label),
-    /// Continue at `first`, or if that fails at `second`. `guard`: all characters with which `first` can start.
+    /// Continue at `first`, or at `second` if that fails. `guard`: all characters with which `first` can start.
     Split { first: Label, second: Label, guard: Option<usize> },
     /// Store the position in a slot.
     Mark(usize),
@@ -102,7 +103,7 @@ pub(super) struct Program {
     pub(super) sets: Vec<Set>,
     /// Number of slots.
     pub(super) num_slots: usize,
-    /// For each instruction, its choice, if its failures can be memoized.
+    /// For each instruction, its choice; None if its failures cannot be memoized.
     pub(super) choices: Vec<Option<Choice>>,
     pub(super) num_choices: usize,
     /// The set of `\w`, if a word boundary needs it.
@@ -112,13 +113,13 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Returns the maximum number of characters before a position that decide whether a match starts there.
+    /// Returns the maximum number of characters before a position that affect whether a match starts there.
     pub(super) fn reach_back(&self) -> usize {
         let back = |instruction: &Instruction| match instruction {
             Instruction::Back(characters) => *characters,
             _ => 0,
         };
-        self.instructions.iter().map(back).fold(1, usize::saturating_add) // one for a line start or word boundary
+        self.instructions.iter().map(back).fold(1, usize::saturating_add) // one for the start of a line, or a word boundary
     }
 }
 
@@ -157,11 +158,11 @@ struct Compiler<'t> {
     program: Program,
     /// Ranges of a set → its index.
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// Address of a node → result of [`Compiler::class`]: an interval compiles its body many times.
+    /// Address of a node → result of [`Compiler::class`], because an interval compiles its body many times.
     class_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// Address of a node → result of [`Compiler::guard`].
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
-    /// The tree: its nodes keep their addresses.
+    /// The tree, borrowed so that its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,
     /// [`Choice::mark`] of the code that is being compiled.
     mark: Option<usize>,
@@ -220,7 +221,7 @@ impl<'t> Compiler<'t> {
         set
     }
 
-    /// Returns the characters with which a match of `node` can start, unless it can be empty.
+    /// Returns the characters with which a match of `node` can start; None if a match can be empty.
     fn guard(&mut self, node: &'t SyntaxNode) -> Option<usize> {
         let address = std::ptr::from_ref(node);
         if let Some(&known) = self.guard_of.get(&address) {
@@ -274,8 +275,8 @@ impl<'t> Compiler<'t> {
         Ok(())
     }
 
-    /// Compiles the branches of `node`. Those of a lookbehind (`ahead` false) begin further back, so the next character
-    /// cannot guard them. A node that is not an alternation is one branch.
+    /// Compiles the branches of `node`. A node that is not an alternation is one branch. Branches of a lookbehind
+    /// (`ahead` false) begin further back, so the next character cannot guard them.
     fn alternate(&mut self, node: &'t SyntaxNode, ahead: bool) -> Result<(), Refusal> {
         let branch = if ahead { Self::node } else { Self::behind };
         let branches =
@@ -305,7 +306,7 @@ impl<'t> Compiler<'t> {
         for _ in 0..if max == u32::MAX { min.saturating_sub(1) } else { min } {
             self.node(node)?;
             if self.here() == before {
-                return Ok(()); // a body without instructions
+                return Ok(()); // the body has no instructions
             }
         }
         let mut skips = Vec::new();
@@ -392,7 +393,7 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { what: what.into(), at: 0 })
 }
 
-/// Returns the set, if `node` always matches exactly one character.
+/// Returns the set of `node`, if it always matches exactly one character.
 pub(super) fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     match node {
         SyntaxNode::Class(class) => Some(class.set.clone()),
@@ -413,7 +414,7 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
             false
         }
         SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // visits all
+        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // count visits all branches
         SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
         SyntaxNode::Atomic(node) => first(node, class),
     }

@@ -1,10 +1,9 @@
 //! Parser: text of a pattern → tree. The dialect is that of tiktoken's engine: Rust's `regex` syntax with lookaround, atomic
 //! groups and possessive quantifiers.
 //!
-//! Invariant: a pattern has the meaning that it has in that engine (fancy-regex), or is refused with the unsupported
-//! construct. The tree is at most [`MAX_DEPTH`] groups deep, so recursion over it is safe. Character sets, properties and
-//! case folding are `regex-syntax`'s; this module finds the limits of sets.
-//!
+//! Invariant: a pattern has the same meaning as in that engine (fancy-regex), or is refused with the unsupported
+//! construct. The tree has at most [`MAX_DEPTH`] nested groups, so recursion over it is safe. `regex-syntax` handles
+//! character sets, properties and case folding; this module finds where sets begin and end.
 //! Left out, and refused by name: backreferences, subroutine calls, conditionals, absent operators, control verbs,
 //! `\K`, `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`, `(?-u)`, and a
 //! flag that is set in the middle of a group, whose scope differs between engines.
@@ -26,7 +25,7 @@ pub(super) enum SyntaxNode {
     Alternate(Vec<SyntaxNode>),
     /// Repetition, `min` to `max` times; `max` is `u32::MAX` for no limit.
     Repeat { node: Box<SyntaxNode>, min: u32, max: u32, greed: Greed },
-    /// Atomic group: only the first match of the body.
+    /// Atomic group: only the first match of the body is tried.
     Atomic(Box<SyntaxNode>),
     /// Lookahead or lookbehind, possibly negated.
     Look { node: Box<SyntaxNode>, ahead: bool, negated: bool },
@@ -82,11 +81,11 @@ pub(super) struct Refusal {
 
 type Parsed<T> = Result<T, Refusal>;
 
-/// Maximum nesting of groups, that of tiktoken's engine.
+/// Maximum nesting depth of groups, as in tiktoken's engine.
 const MAX_DEPTH: usize = 64;
 
 /// Maximum bytes of a pattern. The longest published one has about four hundred; each class takes up to a tenth of a
-/// millisecond.
+/// millisecond to parse.
 const MAX_BYTES: usize = 1 << 15;
 
 /// Parses a pattern.
@@ -98,7 +97,7 @@ pub(super) fn parse(pattern: &str) -> Parsed<SyntaxNode> {
     })
 }
 
-/// Parses the alternatives of a pattern: tree and byte range of each.
+/// Parses the alternatives of a pattern; returns the tree and the byte range of each.
 pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usize>)>> {
     let mut parser = Parser { pattern, at: 0, depth: 0, flags: Flags::default() };
     if pattern.len() > MAX_BYTES {
@@ -246,7 +245,7 @@ impl Parser<'_> {
             Some('{') => {
                 let start = self.at;
                 match self.interval()? {
-                    // The last character of the interval is consumed below, like those of other quantifiers.
+                    // The last character of the interval is consumed below, like that of other quantifiers.
                     Some(bounds) => {
                         self.at -= 1;
                         bounds
@@ -278,7 +277,7 @@ impl Parser<'_> {
         Ok(if lazy && possessive { SyntaxNode::Atomic(Box::new(repeat)) } else { repeat })
     }
 
-    /// `{n}`, `{n,}`, `{,m}` or `{n,m}`; any other brace is text.
+    /// Parses `{n}`, `{n,}`, `{,m}` or `{n,m}`; any other brace is literal text.
     fn interval(&mut self) -> Parsed<Option<(u32, u32)>> {
         self.at += 1;
         self.skip()?;

@@ -1,9 +1,9 @@
 //! Translation of a pattern from tiktoken's dialect to Oniguruma with Ruby's syntax, for HF `tokenizers`.
 //!
-//! Invariant: the result has the same meaning, or the pattern is refused with the unsupported construct. It is written from
-//! the tree instead of by editing text, so each construct is translated in one place:
+//! Invariant: the result has the same meaning, or the pattern is refused with the unsupported construct. It is
+//! written from the tree instead of by editing text, so each construct is translated in one function:
 //!
-//! | here | there |
+//! | tiktoken | Oniguruma |
 //! |---|---|
 //! | `x{n,m}+` | `(?>x{n,m})`, since `+` after an interval repeats it |
 //! | `x{n}?` | `x{n}`, since `?` after `{n}` makes it optional |
@@ -14,8 +14,8 @@
 //! | `\w`, `[[:alpha:]]`, `[a--b]` | properties, characters, `[a&&[^b]]` |
 //!
 //! Refused: a property that Oniguruma may lack, unless it consists of few ranges; a large set that depends on case; a
-//! lookaround within a lookbehind; repetition of an assertion; counts above Oniguruma's limit; a pattern that matches the
-//! empty text, at which HF `tokenizers` splits and we do not.
+//! lookaround inside a lookbehind; repetition of an assertion; counts above Oniguruma's limit; a pattern that matches
+//! the empty text, at which HF `tokenizers` splits and Jeton does not.
 
 use std::fmt::Write;
 
@@ -26,16 +26,17 @@ use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, SyntaxNode};
 use crate::util::classes::{Classes, LETTER};
 
-/// Maximum number of ranges that are written out instead of a name; limits length and dependence on the Unicode version.
+/// Maximum number of ranges that are written out instead of a name. It limits the length, and the dependence on the
+/// Unicode version.
 const MAX_RANGES: usize = 12;
 
-/// `ONIG_MAX_REPEAT_NUM`.
+/// Oniguruma's `ONIG_MAX_REPEAT_NUM`.
 const MAX_REPEAT: u32 = 100_000;
 
-/// `\w` of tiktoken's engine; Oniguruma's lacks the joiners.
+/// `\w` of tiktoken's engine. Oniguruma's `\w` lacks the joiners.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}";
 
-/// Properties with the same name and meaning in both engines: Unicode's short and long names in lower case.
+/// Properties with the same name and meaning in both engines: Unicode's short and long names, in lower case.
 const PROPERTIES: &str = "
     l lu ll lt lm lo m mn mc me n nd nl no p pc pd ps pe pi pf po s sm sc sk so z zs zl zp c cc cf cn co
     letter uppercase_letter lowercase_letter titlecase_letter modifier_letter other_letter
@@ -141,7 +142,7 @@ fn write_repeat(node: &SyntaxNode, (min, max): (u32, u32), greed: Greed, out: &m
 fn holds_look(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) => false,
-        // Assertions of words and lines are written as lookarounds.
+        // Assertions about words and lines are written as lookarounds.
         SyntaxNode::Assert(assertion) => !matches!(assertion, Assertion::StartText | Assertion::EndText),
         SyntaxNode::Look { .. } => true,
         SyntaxNode::Concat(nodes) | SyntaxNode::Alternate(nodes) => nodes.iter().any(holds_look),
@@ -159,8 +160,8 @@ fn is_place(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Writes a set: its text if it does not depend on case, else its characters, else its text with the characters that
-/// case folding adds and removes (`(?i)\p{L}` gains U+0345, the combining iota).
+/// Writes a set: as its text if it does not depend on case, else as its characters, else as its text plus the
+/// characters that case folding adds and removes (`(?i)\p{L}` gains U+0345, the combining iota).
 fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     let ast = ast::parse::Parser::new().parse(&class.text).map_err(|error| error.kind().to_string())?;
     let plain = parse_set(&class.text, false)?;
@@ -215,7 +216,7 @@ fn write_members(set: &ast::ClassSet, out: &mut String) -> Result<(), String> {
                 ast::ClassSetBinaryOpKind::Difference => ("&&[^", "]"),
                 ast::ClassSetBinaryOpKind::SymmetricDifference => return Err("the symmetric difference ~~".to_owned()),
             };
-            // `a--b&&c` is left-associative in one engine; the other needs brackets.
+            // `a--b&&c` is left-associative in one engine; in the other it needs brackets.
             out.push('[');
             write_members(&operation.lhs, out)?;
             out.push(']');
@@ -241,7 +242,7 @@ fn write_item(item: &ast::ClassSetItem, out: &mut String) -> Result<(), String> 
         ast::ClassSetItem::Bracketed(class) => write_bracketed(class, out)?,
         ast::ClassSetItem::Union(union) => union.items.iter().try_for_each(|item| write_item(item, out))?,
         ast::ClassSetItem::Ascii(class) => {
-            // ASCII here, Unicode there.
+            // The set is ASCII in tiktoken's engine and Unicode in Oniguruma.
             let mut pattern = Ast::class_bracketed(ast::ClassBracketed {
                 span: class.span,
                 negated: false,
@@ -285,7 +286,8 @@ fn write_property(class: &ast::ClassUnicode, out: &mut String) -> Result<(), Str
     write_ranges(&parse_set(&text, false)?, true, out).map_err(|_| text)
 }
 
-/// Writes ranges, in brackets unless they are one character outside of brackets; an error if there are too many.
+/// Writes ranges, in brackets unless they are a single character outside of brackets. Returns an error if there are
+/// too many.
 fn write_ranges(set: &ClassUnicode, within: bool, out: &mut String) -> Result<(), ()> {
     let ranges = set.ranges();
     if ranges.is_empty() || ranges.len() > MAX_RANGES {
@@ -340,7 +342,7 @@ mod tests {
     use super::to_oniguruma;
 
     #[test]
-    fn each_construct_is_written_for_the_other_engine() {
+    fn each_construct_is_translated() {
         for (pattern, expected) in [
             (r"\p{N}{1,3}+|a++|b?+d|c{2}+", r"(?>\p{N}{1,3})|a++|b?+d|(?>c{2})"),
             (r"a{2}?|a{2,3}?|a*?b", r"a{2}|a{2,3}?|a*?b"),
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_carry_over_is_named() {
+    fn errors_name_constructs_without_a_translation() {
         for (pattern, name) in [
             (r"\p{ID_Start}", "ID_Start"),
             (r"(?i)\p{Lu}", r"\p{Lu} where case"),

@@ -1,12 +1,14 @@
 //! Ids or pieces → text, with the range of each piece.
 //!
-//! `▁` becomes a space, byte pieces become their bytes, and control pieces have no text. The unknown piece becomes its
-//! surface; any other unknown text stays. Of the first pieces one leading `▁` is removed, as the normalizer added it.
+//! `▁` becomes a space, byte pieces become their bytes, and control pieces have no text. The unknown piece becomes
+//! its surface; any other unknown text is kept. One leading `▁` is removed from the first pieces, because the
+//! normalizer added it.
 //!
-//! Invariant: a byte outside of a character is U+FFFD. The character of several byte pieces belongs to the last.
+//! Invariant: a byte outside of a character becomes U+FFFD. The character of several byte pieces belongs to the last
+//! one.
 //!
-//! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). Fast version, of ids: the decoder of
-//! [`crate::decode`].
+//! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). Fast version, for ids: the
+//! decoder of [`crate::decode`].
 
 use super::pieces::{PieceKind, PieceTable};
 use crate::error::Result;
@@ -19,16 +21,16 @@ const SPACE: &str = "\u{2581}";
 pub struct DecodedPiece {
     /// The id.
     pub id: u32,
-    /// Half-open byte range of the text, which is its surface.
+    /// Half-open byte range of its surface in the text.
     pub range: (usize, usize),
 }
 
-/// Decoded text. It is valid UTF-8 if all pieces are.
+/// Decoded text. It is valid UTF-8 if the pieces are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DecodedText {
-    /// The text of the pieces, in which they have ranges.
+    /// Text of the pieces, to which their ranges refer.
     pub text: Vec<u8>,
-    /// What a denormalizer makes of the text.
+    /// The text as rewritten by the denormalizer, if any.
     pub denormalized: Option<Vec<u8>>,
     /// The pieces, in order.
     pub pieces: Vec<DecodedPiece>,
@@ -81,7 +83,7 @@ impl PieceTable {
         self.decode(tok, pieces.iter().map(|&piece| (self.id(tok, piece), piece)))
     }
 
-    /// Decodes ids of the vocabulary. As in SentencePiece, a piece is looked up by its text again.
+    /// Decodes ids of the vocabulary. As in SentencePiece, each piece is looked up again by its text.
     ///
     /// # Errors
     /// As [`PieceTable::decode`].

@@ -1,12 +1,12 @@
 //! Text → ids, and the text and range of each piece.
 //!
-//! A piece covers bytes of the normalized text. Its range of the input begins where its first byte's step began, and ends
-//! where the next piece's begins. A run of unknown characters is one piece, whose text is theirs. The bytes of a
-//! character are pieces of their own: the last one has its range.
+//! A piece covers bytes of the normalized text. Its range of the input begins at the input that gave its first byte,
+//! and ends where the range of the next piece begins. A run of unknown characters is one piece with their text. Each
+//! byte of a character that falls back to bytes is a separate piece; the last one has the range of the character.
 //!
-//! Ids without an unknown piece determine the normalized text that each covers, so the model runs on the fast path.
+//! Ids without an unknown piece determine the normalized text that each one covers, so they come from the fast path.
 //!
-//! Cost: linear; the slow path takes one more pass of the model.
+//! Cost: linear; the slow path runs the model once more.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -26,11 +26,11 @@ use crate::vocab::Kind;
 pub struct EncodedPiece {
     /// The id.
     pub id: u32,
-    /// Its text, if it is an unknown piece; else it is that of the id.
+    /// Its text, if it is an unknown piece; otherwise the id determines it.
     pub unknown: Option<String>,
     /// Half-open byte range of the input.
     pub range: (u32, u32),
-    /// True if it has a surface: all but the first bytes of a character.
+    /// True if it has a surface, which only the last byte piece of a character has.
     pub has_surface: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct EncodedPiece {
 pub struct EncodedText {
     /// The pieces, in order.
     pub pieces: Vec<EncodedPiece>,
-    /// Sum of scores, of the n best.
+    /// Sum of scores, for n best segmentations.
     pub score: Option<f32>,
 }
 
@@ -52,7 +52,7 @@ pub struct SpelledIds {
     pub unknown: Vec<String>,
 }
 
-/// Ids, and for each the end of its bytes in the normalized text.
+/// Ids, and the end of the bytes of each in the normalized text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SegmentedIds {
     pub(super) ids: Vec<u32>,
@@ -80,7 +80,7 @@ impl PieceTable {
         Ok(self.segment(tok, &normal.text, keep_going)?.ids)
     }
 
-    /// Encodes a text to pieces with ranges. `ids`: its ids, if they are known.
+    /// Encodes a text to pieces with ranges. `ids`: the ids of the text, if known.
     ///
     /// # Errors
     /// As [`PieceTable::ids`].
@@ -106,7 +106,8 @@ impl PieceTable {
 
     /// Encodes a text to pieces without ranges.
     ///
-    /// A text with unknown pieces runs the slow path, whose ends delimit them; so does the next text, at once.
+    /// A text with unknown pieces runs the slow path, whose ends delimit them. The next text then takes the slow path
+    /// at once.
     ///
     /// # Errors
     /// As [`PieceTable::ids`].
@@ -140,7 +141,7 @@ impl PieceTable {
         Ok(SpelledIds { ids, unknown })
     }
 
-    /// Encodes a text at random.
+    /// Encodes a text by random sampling.
     ///
     /// # Errors
     /// [`Error::config`] for a model that cannot sample; as [`PieceTable::ids`].
@@ -166,8 +167,8 @@ impl PieceTable {
         self.placed(tok, &normal, segmented)
     }
 
-    /// Returns the `n` best segmentations of a text in descending order. As in SentencePiece, the best one alone has the
-    /// score 0.
+    /// Returns the `n` best segmentations of a text in descending order. As in SentencePiece, a single best
+    /// segmentation has the score 0.
     ///
     /// # Errors
     /// [`Error::config`] for a model without scores of segmentations; as [`PieceTable::ids`].
@@ -193,7 +194,7 @@ impl PieceTable {
         Ok(done)
     }
 
-    /// Returns the ends of ids without an unknown piece; None for other ids.
+    /// Returns ids with their ends, if there is no unknown piece among them; else None.
     fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<SegmentedIds> {
         let mut ends = Vec::with_capacity(ids.len());
         let mut end = 0;
@@ -208,14 +209,14 @@ impl PieceTable {
         (end == normal.len()).then_some(SegmentedIds { ids, ends })
     }
 
-    /// Adds texts of unknown pieces and ranges of the input.
+    /// Adds texts of unknown pieces, and ranges of the input.
     fn placed(&self, tok: &Tokenizer, normal: &Started, done: SegmentedIds) -> Result<EncodedText> {
         let misplaced = || Error::config("the pieces of a text do not cover it");
         let (bytes, starts) = (normal.text.as_bytes(), &normal.starts);
         let place = |at: usize| starts.get(at).copied().ok_or_else(misplaced);
         let mut pieces = Vec::with_capacity(done.ids.len());
         let mut at = 0;
-        let mut unit = 0..0; // the character, or word, of the current byte pieces
+        let mut unit = 0..0; // the character, or the word, of the current byte pieces
         for (&id, &end) in done.ids.iter().zip(&done.ends) {
             let (mut range, mut has_surface, mut unknown) = ((place(at)?, place(end)?), true, None);
             if self.byte_fallback && tok.vocab().kind(id) == Kind::Byte {
@@ -238,7 +239,7 @@ impl PieceTable {
         Ok(EncodedText { pieces, score: None })
     }
 
-    /// Returns the end of the text that falls back to bytes together: a character, in a word model a word.
+    /// Returns the end of the text that falls back to bytes together: a character or, in a word model, a word.
     fn unit_end(&self, text: &str, at: usize) -> usize {
         let bytes = text.as_bytes();
         let next = (at + utf8::char_len(bytes[at])).min(bytes.len());

@@ -1,6 +1,7 @@
-//! `.model` → tokenizer. `jeton/formats/sentencepiece.py` builds the same, as a definition that can be changed and saved.
+//! `.model` → tokenizer. `jeton/formats/sentencepiece.py` builds the same tokenizer from a definition that can be
+//! changed and saved.
 //!
-//! Cost: linear in the file. The pair table of BPE is made on first use.
+//! Cost: linear in the file. The pair table of BPE is built on first use.
 
 use serde_json::{json, Value};
 
@@ -14,7 +15,7 @@ use crate::vocab::{Kind, Vocab};
 /// Builds the tokenizer of a model file.
 ///
 /// # Errors
-/// [`Error::format`] for what SentencePiece does not load.
+/// [`Error::format`] for a file that SentencePiece does not load.
 pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     let (model, charsmap) = read_with_charsmap(file)?;
     check(&model)?;
@@ -31,7 +32,7 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     Ok((tokenizer, facts))
 }
 
-/// Refuses models that SentencePiece refuses, though they have a meaning.
+/// Refuses models that SentencePiece refuses although they have a meaning.
 fn check(model: &ModelProto<'_>) -> Result<()> {
     let is_unused = |piece: &PieceProto<'_>| piece.kind == Kind::Unused && *piece.content == *b"\0";
     let has_nul = |piece: &PieceProto<'_>| piece.content.contains(&0) && !is_unused(piece);
@@ -45,7 +46,7 @@ fn check(model: &ModelProto<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Builds the normalizer. As JSON, its character map would take as long as all else.
+/// Builds the normalizer directly: as JSON, its character map would take as long as the rest of loading.
 fn normalizer(facts: &Facts, charsmap: &[u8], user_defined: &[&[u8]]) -> Result<Normalizer> {
     let options = CharsmapOptions {
         add_dummy_prefix: facts.add_dummy_prefix,

@@ -9,8 +9,8 @@
 //! proto      the messages SentencePieceText and NBestSentencePieceText
 //! ```
 //!
-//! Invariant: results equal those of SentencePieceProcessor 0.2.3, apart from random ones. Ids come from the fast path of
-//! [`crate::tokenizer`]; the slow path runs where the text of an unknown piece is needed, or for invalid UTF-8.
+//! Invariant: results equal those of SentencePieceProcessor 0.2.3, except for random ones. Ids come from the fast
+//! path of [`crate::tokenizer`]. The slow path runs if the text of an unknown piece is needed, and for invalid UTF-8.
 //!
 //! Source: google/sentencepiece, `sentencepiece_processor.cc`, `model_interface.cc`.
 
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_pieces() {
+    fn pieces_have_their_ranges_of_the_input() {
         for model_type in ["unigram", "bpe"] {
             assert_eq!(ranges(" a  b ", model_type, false), [(3, (1, 2), true), (2, (2, 4), true), (5, (4, 5), true)]);
             // A run of unknown characters is one piece.

@@ -1,7 +1,7 @@
 //! The pieces of a model: piece ↔ id, and their kinds.
 //!
-//! Invariant: control, unknown and byte pieces have a table of their own, which is searched first; a text that is no piece
-//! has the id of the unknown piece.
+//! Invariant: control, unknown and byte pieces are in a separate table, which is searched first. A text that is not a
+//! piece has the id of the unknown piece.
 
 use std::sync::atomic::AtomicBool;
 
@@ -22,13 +22,13 @@ pub enum PieceKind {
     Normal,
     /// The unknown piece.
     Unknown,
-    /// Piece that no text spells.
+    /// Piece that text never matches.
     Control,
     /// Piece that is matched before all others.
     UserDefined,
     /// Piece that is not used.
     Unused,
-    /// Byte of a character that is no piece.
+    /// Byte of a character that is not a piece.
     Byte,
 }
 
@@ -44,11 +44,11 @@ pub struct PieceTable {
     pub(super) words: bool,             // an unknown piece is a word, not a character
     pub(super) saw_unknown: AtomicBool, // the last text had an unknown piece
     listed: HashMap<Box<[u8]>, u32>,    // control, unknown, byte and user-defined pieces
-    begins: Box<[bool; 256]>,           // bytes with which one of them begins
+    begins: Box<[bool; 256]>,           // first bytes of these pieces
 }
 
 impl PieceTable {
-    /// Reads the pieces of a tokenizer that was made of a model with these options.
+    /// Reads the pieces of a tokenizer that was built from a model with these options.
     ///
     /// # Errors
     /// [`Error::config`] for a tokenizer without the unknown piece; [`Error::format`] for an invalid denormalizer.
@@ -83,7 +83,8 @@ impl PieceTable {
         self.unk
     }
 
-    /// Returns the id of a piece, that of the unknown piece for any other text, and for U+0000, which is no used piece.
+    /// Returns the id of a piece. Any other text has the id of the unknown piece, and so has U+0000, which is not
+    /// used as a piece.
     pub fn id(&self, tok: &Tokenizer, piece: &[u8]) -> u32 {
         if piece == b"\0" {
             return self.unk;

@@ -51,7 +51,7 @@ pub fn nbest_message<'v>(text: &[u8], best: &[EncodedText], content: impl Fn(u32
     out
 }
 
-/// Returns the message of a decoded text, whose pieces have these texts.
+/// Returns the message of a decoded text; `pieces` are the texts of its pieces.
 pub fn decoded_message<'p>(decoded: &DecodedText, pieces: impl Iterator<Item = &'p [u8]>) -> Vec<u8> {
     let (mut out, mut buffer) = (Vec::new(), Vec::new());
     put(1, Value::Bytes(decoded.whole()), &mut out);

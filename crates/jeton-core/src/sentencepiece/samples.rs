@@ -1,4 +1,4 @@
-//! Options of random segmentations, with SentencePiece's meaning for each model.
+//! Options of random segmentations, with the meaning that SentencePiece gives them for each model.
 
 use crate::error::{Error, Result};
 use crate::model::{Model, Sampler};
@@ -7,14 +7,14 @@ use crate::tokenizer::Tokenizer;
 /// Options of one random segmentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
-    /// Unigram: draws from this many best; negative: from all; 0 and 1: the best. BPE ignores it.
+    /// Unigram: samples from this many best segmentations; negative: from all; 0 and 1: the best one. BPE ignores it.
     pub nbest: i32,
     /// Unigram: factor of scores. BPE: probability that a merge is skipped.
     pub alpha: f32,
 }
 
 impl Draw {
-    /// Sets the options of a sampler; returns false if the best segmentation is the result.
+    /// Sets the options of a sampler; returns false if the result is the best segmentation.
     ///
     /// # Errors
     /// [`Error::config`] for a model that cannot sample.

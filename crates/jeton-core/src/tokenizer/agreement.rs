@@ -1,13 +1,13 @@
 //! Agreement of several tokenizers on a corpus: common boundaries and tokens, and the passages that they split differently.
 //!
-//! A boundary is a position strictly inside of a text at which a token begins or ends. A *passage* is the text between two
-//! consecutive boundaries that all tokenizers have (the ends of the text count as such), if some have another boundary
-//! inside of it. So passages are disjoint, and outside of them all tokens are equal.
+//! A boundary is a position strictly inside of a text at which a token begins or ends. A *passage* is the text
+//! between two consecutive boundaries that all tokenizers have (the ends of the text count as such), if some
+//! tokenizer has another boundary inside of it. So passages are disjoint, and outside of them all tokens are equal.
 //!
-//! Cost: linear in the text for each pair of tokenizers; 16 bytes for each token of the texts in work. The table of passages
-//! has at most [`MAX_PASSAGES`] entries of at most [`MAX_PASSAGE`] bytes.
+//! Cost: linear in the text for each pair of tokenizers; 16 bytes for each token of the texts being processed. The
+//! table of passages has at most [`MAX_PASSAGES`] entries of at most [`MAX_PASSAGE`] bytes.
 //!
-//! Left out: tokens without bytes of their own, and those of a template.
+//! Left out: tokens that cover no bytes of the text, and tokens of a template.
 
 use hashbrown::HashMap;
 
@@ -17,9 +17,9 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Distinct passages that are counted; later ones are not listed.
+/// Maximum number of distinct passages that are counted; later ones are not listed.
 pub const MAX_PASSAGES: usize = 1 << 16;
-/// Longest passage, in bytes, that is listed.
+/// Maximum length of a listed passage, in bytes.
 pub const MAX_PASSAGE: usize = 64;
 
 type Spans = Vec<(usize, usize)>;
@@ -33,14 +33,15 @@ pub struct Passage {
     pub boundaries: Vec<Vec<usize>>,
 }
 
-/// One of the tokenizers, and the ids of the texts where the bytes of the tokens, concatenated, are the text.
+/// One of the tokenizers. If the concatenated bytes of its tokens are the text, also the ids of the texts.
 #[derive(Debug)]
 pub struct Encoder<'t> {
     /// The tokenizer.
     pub tok: &'t Tokenizer,
-    /// Its permission for special tokens.
+    /// Permitted special tokens.
     pub permit: Permit<'t>,
-    /// The ids of all texts, and the number of ids up to the end of each text. None: the texts are encoded with spans.
+    /// The ids of all texts, and the number of ids up to the end of each text. If None, the texts are encoded with
+    /// spans.
     pub ids: Option<(Vec<u32>, Vec<usize>)>,
 }
 
@@ -70,27 +71,29 @@ impl Agreement {
         }
     }
 
-    /// Boundaries that two tokenizers have in common, as a matrix by rows; its diagonal has the boundaries of each.
+    /// Returns the numbers of common boundaries of two tokenizers, as a matrix by rows; the diagonal has the
+    /// boundaries of each.
     pub fn boundaries(&self) -> &[u64] {
         &self.boundaries
     }
 
-    /// Tokens with the same span, as a matrix by rows; its diagonal has the tokens of each.
+    /// Returns the numbers of tokens with the same span, as a matrix by rows; the diagonal has the tokens of each.
     pub fn tokens(&self) -> &[u64] {
         &self.tokens
     }
 
-    /// Number of occurrences of each id of a tokenizer, up to the highest id that occurs.
+    /// Returns the number of occurrences of each id of a tokenizer, up to the highest id that occurs.
     pub fn frequencies(&self, tok: usize) -> &[u64] {
         self.frequencies.get(tok).map_or(&[], Vec::as_slice)
     }
 
-    /// Number of passages that are split differently, and their bytes.
+    /// Returns the number of passages that are split differently, and of their bytes.
     pub fn passages(&self) -> (u64, u64) {
         (self.num_passages, self.passage_bytes)
     }
 
-    /// The `most` passages with the most occurrences, in descending order; of equally many the lowest bytes first.
+    /// Returns the `most` passages with the most occurrences, in descending order; of equal counts, the lowest bytes
+    /// first.
     pub fn frequent_passages(&self, most: usize) -> Vec<(&[u8], &Passage)> {
         let mut rows: Vec<_> = self.passages.iter().map(|(bytes, passage)| (bytes.as_ref(), passage)).collect();
         rows.sort_unstable_by(|a, b| b.1.count.cmp(&a.1.count).then(a.0.cmp(b.0)));
@@ -98,11 +101,11 @@ impl Agreement {
         rows
     }
 
-    /// Adds texts, on up to `threads` threads. The result does not depend on their number.
+    /// Adds texts, on up to `threads` threads. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], of the first text that failed, with the index of the tokenizer. The counts are then those
-    /// of some of the texts.
+    /// As [`Tokenizer::encode`], for the first text that failed, with the index of the tokenizer. The counts then
+    /// include only some of the texts.
     pub fn add(
         &mut self,
         encoders: &[Encoder<'_>],
@@ -200,13 +203,14 @@ impl Agreement {
 }
 
 impl Tokenizer {
-    /// Number of distinct byte strings that entries of both vocabularies decode to, and of those of each.
+    /// Returns the number of distinct decoded byte strings that entries of both vocabularies have, and of those of
+    /// each vocabulary.
     pub fn shared_entries(&self, other: &Self) -> (usize, usize, usize) {
         let (mine, its) = (self.contents(), other.contents());
         (shared(&mine, &its) as usize, mine.len(), its.len())
     }
 
-    /// The distinct byte strings that the entries decode to, ascending.
+    /// Returns the distinct decoded byte strings of the entries, ascending.
     fn contents(&self) -> Vec<Vec<u8>> {
         let mut contents: Vec<_> = self
             .vocab
@@ -223,7 +227,7 @@ impl Tokenizer {
     }
 }
 
-/// Bytes of each token, by id; empty if the ids of the texts are not given.
+/// Returns the number of bytes of each token, by id; empty if the ids of the texts are not given.
 fn token_widths(encoder: &Encoder<'_>) -> Vec<usize> {
     let Some((ids, _)) = &encoder.ids else { return Vec::new() };
     let mut widths = vec![usize::MAX; encoder.tok.vocab.len()];
@@ -238,7 +242,7 @@ fn token_widths(encoder: &Encoder<'_>) -> Vec<usize> {
     widths
 }
 
-/// Ids of a text, and the spans of its tokens that are not empty.
+/// Returns the ids of a text, and the spans of its tokens that are not empty.
 fn tokens_of(
     encoder: &Encoder<'_>,
     widths: &[usize],
@@ -258,7 +262,7 @@ fn tokens_of(
     Ok((ids, spans))
 }
 
-/// As [`tokens_of`], from known ids; None if the bytes of the tokens are not those of the text.
+/// Like [`tokens_of`], from known ids; None if the bytes of the tokens are not those of the text.
 fn tokens_by_width(
     encoder: &Encoder<'_>,
     widths: &[usize],
@@ -282,8 +286,8 @@ fn tokens_by_width(
     Ok((at == text.len()).then(|| (ids.to_vec(), spans)))
 }
 
-/// Positions inside of a text at which tokens begin or end, ascending. `spans` are ascending and disjoint, or overlap in a
-/// character that a normalizer expanded.
+/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` are ascending, and
+/// disjoint except in a character that a normalizer expanded.
 fn inner_boundaries(spans: &[(usize, usize)], len: usize) -> Vec<usize> {
     let mut positions: Vec<_> = spans.iter().flat_map(|&(start, end)| [start, end]).collect();
     if !positions.is_sorted() {
@@ -294,7 +298,7 @@ fn inner_boundaries(spans: &[(usize, usize)], len: usize) -> Vec<usize> {
     positions
 }
 
-/// Number of equal items of two ascending lists.
+/// Returns the number of equal items of two ascending lists.
 fn shared<T: Ord>(a: &[T], b: &[T]) -> u64 {
     let (mut i, mut j, mut number) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -307,7 +311,7 @@ fn shared<T: Ord>(a: &[T], b: &[T]) -> u64 {
     number
 }
 
-/// Items that two ascending lists have in common.
+/// Returns the items that two ascending lists have in common.
 fn intersection(a: &[usize], b: &[usize]) -> Vec<usize> {
     let mut rest = b.iter().peekable();
     let mut common = Vec::new();
@@ -325,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boundaries_and_intersections() {
+    fn boundaries_and_intersections_are_computed() {
         assert_eq!(inner_boundaries(&[(0, 2), (2, 5), (6, 8)], 8), [2, 5, 6]);
         assert_eq!(inner_boundaries(&[(0, 3), (0, 3)], 3), [0_usize; 0]);
         assert_eq!(intersection(&[1, 3, 5, 9], &[0, 3, 4, 9, 10]), [3, 9]);
@@ -333,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn passages_lie_between_common_boundaries() {
+    fn passages_are_between_common_boundaries() {
         let mut found = Agreement::new(2);
         let spans = |ends: &[usize]| {
             let mut start = 0;

@@ -1,4 +1,4 @@
-//! Explanation of the ids of a text, by pretokens.
+//! Explanation of the ids of a text, pretoken by pretoken.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::vocab::Kind;
 
 use super::pipeline::segments::Segment;
 
-/// Maximum number of listed lattice pieces of one text, over all pretokens. A browser draws far fewer.
+/// Maximum number of listed lattice pieces of a text, over all pretokens. A browser can draw far fewer.
 const MOST_PIECES: usize = 1 << 17;
 
 /// Encoding of one pretoken or added token.
@@ -48,7 +48,7 @@ pub enum Why {
     Ways(Ways),
     /// Longest matches.
     Attempts(Attempts),
-    /// Lookup of the whole pretoken or of its characters; an added token, without a model; or unknown.
+    /// Lookup of the whole pretoken or of its characters; also for an added token, and for unknown text.
     LookUp,
 }
 
@@ -57,17 +57,17 @@ pub enum Why {
 pub struct Explanation {
     /// The first pretokens.
     pub parts: Vec<Explained>,
-    /// Pretokens of the whole text.
+    /// Number of pretokens of the whole text.
     pub num_parts: usize,
-    /// Merges of the whole text.
+    /// Number of merges of the whole text.
     pub num_merges: usize,
-    /// Tokens of the whole text.
+    /// Number of tokens of the whole text.
     pub num_tokens: usize,
     /// The added tokens in the text.
     pub added: BTreeSet<u32>,
 }
 
-/// Pretokens up to this length are cached with their numbers of tokens and merges, because few distinct ones repeat.
+/// Maximum length of pretokens whose numbers of tokens and merges are cached, because few distinct ones repeat.
 const LONGEST_COUNTED: usize = 64;
 
 impl Tokenizer {
@@ -153,7 +153,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the steps of the model for a segment with these ids, and whether the whole segment was looked up.
+    /// Returns the steps of the model for a segment with these ids, and true if the segment was looked up as a whole.
     fn why(
         &self,
         segment: &Segment<'_>,
@@ -170,12 +170,13 @@ impl Tokenizer {
             Model::Bpe(model) => {
                 let whole = model.entry(&self.vocab, segment.bytes).is_some();
                 return match model.explain(&self.vocab, segment.bytes, keep_going) {
-                    // An entry, found as a whole, that is unreachable by merges.
+                    // An entry that was found by looking up the whole segment, and that merges do not form.
                     Ok(story) if whole && story.symbols.len() - story.steps.len() != ids.len() => {
                         Ok((Why::LookUp, whole))
                     }
                     Ok(story) => Ok((Why::Merges(story), whole)),
-                    // An entry, found as a whole, whose units are not entries: no merges.
+                    // An entry that was found by looking up the whole segment, and whose units are not entries, so
+                    // that nothing merges.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
                         Ok((Why::LookUp, whole))
                     }
@@ -195,7 +196,7 @@ impl Tokenizer {
         Ok((why, false))
     }
 
-    /// Sets the alternatives that matched the pretokens of a range of text, which the pattern splits as one.
+    /// Sets the alternatives that matched the pretokens of a text range, which the pattern splits as one text.
     fn name_alternatives(&self, text: &[u8], run: &mut PlainStretch, parts: &mut [Explained]) {
         let PlainStretch { told, start, end } = std::mem::take(run);
         if told.is_empty() {
@@ -220,8 +221,8 @@ impl Tokenizer {
 /// Pretokens of the current range without added tokens.
 #[derive(Default)]
 struct PlainStretch {
-    told: Vec<(usize, Span)>, // (index of the part, span) of the explained ones
-    start: usize,             // of the range
+    told: Vec<(usize, Span)>, // (index of the part, span) of the explained pretokens
+    start: usize,             // start of the range
     end: usize,
 }
 

@@ -1,10 +1,11 @@
 //! The pipeline of all stages: match added tokens, normalize, pretokenize, model, postprocess; and decode.
 //!
-//! Invariant: same text, same tokenizer, same ids, for any number of threads and any grouping of texts.
-//! A tokenizer is immutable after construction, so threads can share it.
+//! Invariant: the same text and the same tokenizer give the same ids, for any number of threads and any grouping of
+//! texts. A tokenizer is immutable after construction, so threads can share it.
 //!
-//! The model's input are *segments*: added tokens and pretokens. If no stage rewrites text and one pattern splits it,
-//! segments borrow from the text; else they come from an `AlignedText` of each range between added tokens.
+//! The input of the model consists of *segments*: added tokens and pretokens. If no stage rewrites text and one
+//! pattern splits it, segments borrow from the text; otherwise they come from an `AlignedText` of each range between
+//! added tokens.
 //!
 //! ```text
 //! pipeline   text → ids, and ids → text

@@ -1,6 +1,6 @@
 //! Counts of the tokens in words, and in runs of scripts without spaces.
 //!
-//! Tokens are not kept: each text takes the memory of one chunk of spans.
+//! Tokens are not stored: each text takes the memory of one chunk of spans.
 
 use super::pipeline::permit::Permit;
 use super::pipeline::Tokenizer;
@@ -9,12 +9,12 @@ use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::words::{RangeCounter, TokensInRanges, Words};
 
-/// Tokens in the words, and in the runs, of one or several texts.
+/// Counts of the tokens in the words, and in the runs, of one or several texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInWords {
-    /// Those in words.
+    /// Counts in words.
     pub words: TokensInRanges,
-    /// Those in runs of scripts without spaces.
+    /// Counts in runs of scripts without spaces.
     pub runs: TokensInRanges,
 }
 
@@ -25,11 +25,11 @@ impl TokensInWords {
 }
 
 impl Tokenizer {
-    /// Encodes `texts`, without templates, on up to `threads` threads, and counts the tokens in their words. `words` are
-    /// those of the same texts.
+    /// Encodes `texts`, without templates, on up to `threads` threads, and counts the tokens in their words. `words`
+    /// must come from the same texts.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], of the first text that failed.
+    /// As [`Tokenizer::encode`], for the first text that failed.
     pub fn count_in_words(
         &self,
         texts: &[&[u8]],
@@ -53,8 +53,8 @@ impl Tokenizer {
         Ok(total)
     }
 
-    /// Counts the tokens in words from the ids of texts, if the tokens of each text are its bytes, in order: returns None
-    /// if they have another length. `texts`: for each text, the number of ids up to its end, and its bytes.
+    /// Counts the tokens in words from the ids of texts, if the tokens of each text are its bytes, in order; returns
+    /// None if their total length differs. `texts`: for each text, the number of ids up to its end, and its bytes.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

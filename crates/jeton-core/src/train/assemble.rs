@@ -11,7 +11,7 @@ use crate::vocab::{Kind, List, MAX_BYTES};
 /// (left, right, result) of each merge, by id.
 pub type Merges = Vec<(u32, u32, u32)>;
 
-/// Entries, their indices by id, and the bytes that merges added.
+/// Entries, their positions by id, and the bytes that merges have added.
 struct Merged {
     entries: List,
     positions: Vec<u32>, // by id; u32::MAX for an id without an entry
@@ -35,7 +35,7 @@ impl Merged {
         }
     }
 
-    /// Appends the entry that a merge makes, of the kind that `kind` makes of its right part's.
+    /// Appends the entry of a merge. `kind` returns its kind, given that of its right part.
     fn push(&mut self, merge: &LearnedMerge, kind: impl Fn(Kind) -> Kind) -> Result<()> {
         let ((_, left), (right_kind, right)) = (self.part(merge.left), self.part(merge.right));
         let content = [left, right].concat();
@@ -63,7 +63,7 @@ pub fn triples(merges: &[LearnedMerge]) -> Merges {
 /// Returns the entries of the initial symbols, then of the merges. A token ends a word if its right part does.
 ///
 /// # Errors
-/// [`Error::training`] where the merged tokens spell more than 1 GiB.
+/// [`Error::training`] if the merged tokens spell more than 1 GiB.
 pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> Result<List> {
     let (mut entries, mut content) = (List::default(), Vec::new());
     for (id, symbol) in (symbols.first_id..).zip(&symbols.symbols) {
@@ -76,7 +76,7 @@ pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> 
     Ok(merged.entries)
 }
 
-/// Returns `entries` and behind them those of the merges, whose tokens end no word.
+/// Returns `entries`, followed by those of the merges. The tokens of the merges do not end words.
 ///
 /// # Errors
 /// As [`from_merges`].
@@ -86,7 +86,7 @@ pub fn with_merges(entries: List, merges: &[LearnedMerge]) -> Result<List> {
     Ok(merged.entries)
 }
 
-/// Pieces at their ids.
+/// Pieces with ids.
 #[derive(Debug)]
 pub struct NumberedPieces {
     /// The reserved entries, then the pieces.
@@ -97,7 +97,8 @@ pub struct NumberedPieces {
     pub ids: Vec<u32>,
 }
 
-/// Gives pieces and their scores, best first, the ids that `reserved` entries leave, the best the lowest.
+/// Assigns ids to pieces and their scores, which are sorted best first: the ids that `reserved` entries leave free,
+/// in ascending order.
 pub fn number(reserved: List, pieces: impl IntoIterator<Item = (String, f64)>) -> NumberedPieces {
     let taken: HashSet<u32> = reserved.iter().map(|entry| entry.0).collect();
     let free = (0..).filter(|id| !taken.contains(id));
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_is_spelled_by_its_parts_and_ends_a_word_if_the_right_one_does() {
+    fn merge_has_the_spelling_of_its_parts_and_the_word_end_of_the_right_one() {
         let symbol = |c: char, ends_word| Symbol { unit: Some(u32::from(c)), ends_word, inside: false };
         let symbols =
             Symbols { first_id: 5, symbols: vec![symbol('é', false), symbol('n', true)], drops_others: false };
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_go_on_behind_the_entries_there_are() {
+    fn merges_follow_existing_entries() {
         let mut entries = List::default();
         [(0, "a"), (1, "b"), (3, "ab")]
             .into_iter()
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_take_the_ids_that_are_left() {
+    fn pieces_get_the_ids_that_reserved_entries_leave_free() {
         let mut reserved = List::default();
         [(0, "<unk>"), (2, "<s>"), (9, "<pad>")]
             .into_iter()

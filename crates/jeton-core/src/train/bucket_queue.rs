@@ -1,14 +1,15 @@
 //! Bucket queue: a priority queue by count, with a bucket for each count.
 //!
-//! Counts fall while pairs are merged, and most pairs have low ones. One binary heap would touch a path of distant
-//! cache lines for each entry; here a push appends to the bucket of its count, and a bucket is sorted once all above it
-//! are empty. The order of the next entries is then known, so that the caller can prefetch their data.
+//! Counts fall while pairs are merged, and most pairs have low counts. A single binary heap would touch a path of
+//! distant cache lines for each entry. Here a push appends to the bucket of its count, and a bucket is sorted once
+//! all buckets above it are empty. The order of the next entries is then known, so the caller can prefetch their
+//! data.
 //!
-//! Invariant: entries come out as from one heap. An entry whose count is not below the current bucket's goes to a
-//! binary heap, and the better of both tops is next.
+//! Invariant: entries are popped in the order of a single heap. An entry whose count is not below the current
+//! bucket's goes to a binary heap, and the better of the two tops is popped next.
 //!
-//! Cost: O(1) a push, amortized O(log n) a pop within a bucket of n. Source: bucket queues (Dial 1969, "Algorithm
-//! 360"), with a heap for entries out of order.
+//! Cost: O(1) for a push, amortized O(log n) for a pop from a bucket of n entries. Source: bucket queues (Dial 1969,
+//! "Algorithm 360"), with a heap for entries out of order.
 
 use std::cmp::Ordering;
 
@@ -16,7 +17,7 @@ use super::heap::Heap;
 use crate::error::Result;
 use crate::util::alloc;
 
-/// Higher counts, which few pairs have, are in the heap.
+/// Higher counts, which few pairs have, are kept in the heap.
 const NUM_BUCKETS: u64 = 1 << 16;
 
 /// Entries with a count, the first criterion of the order.
@@ -25,12 +26,12 @@ pub trait HasCount {
     fn count(&self) -> u64;
 }
 
-/// Returns true for a better first entry.
+/// Returns a comparison that is true if its first entry is better.
 fn beats<T>(order: impl Fn(&T, &T) -> Ordering) -> impl Fn(&T, &T) -> bool {
     move |a, b| order(a, b).is_lt()
 }
 
-/// Priority queue for pops of mostly falling counts. In all its functions `order` is that of the pops.
+/// Priority queue for pops of mostly falling counts. The argument `order` of its functions is the order of the pops.
 #[derive(Debug)]
 pub struct BucketQueue<T> {
     current: Vec<T>,      // the current bucket, best last
@@ -98,7 +99,8 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry of the current bucket that is popped after `after` others, unless better ones are pushed.
+    /// Returns the entry of the current bucket that will be popped after `after` others, unless better ones are
+    /// pushed.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }
@@ -112,7 +114,7 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Replaces the best entry, which [`BucketQueue::top`] has returned, by one that is not better.
+    /// Replaces the best entry, which [`BucketQueue::top`] has returned, by an entry that is not better.
     ///
     /// # Errors
     /// As [`BucketQueue::new`].
@@ -137,9 +139,9 @@ mod tests {
         }
     }
 
-    /// Entries come and go; what comes out is what sorting gives.
+    /// Interleaved pushes and pops give the same order as sorting.
     #[test]
-    fn as_one_heap() {
+    fn order_equals_sorting() {
         let order = |a: &(u64, u32), b: &(u64, u32)| (b.0, a.1).cmp(&(a.0, b.1));
         let mut state = 1u64;
         let mut draw = |below: u64| {

@@ -2,8 +2,8 @@
 //!
 //! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one
 //! shard for each thread (`shard`). For each pair the engine keeps its count (Σ weight × adjacent positions,
-//! overlapping) and its posting list: the cells where it begins, ascending. A merge visits exactly these cells, whatever
-//! the length of the pretokens, so text without pretokens costs no more.
+//! overlapping) and its posting list: the cells at which it begins, ascending. A merge visits exactly these cells,
+//! whatever the length of the pretokens, so text without pretokens costs no more.
 //!
 //! # Correctness
 //! A pair is created together with the younger of its two tokens, in one merge, and each merge has a new id. Hence all
@@ -12,16 +12,16 @@
 //! Cells where a pair no longer occurs are recognized by their content: ids never return to a cell they left.
 //! A rule is checked when a pair is created.
 //!
-//! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor
-//! is lowered and all pairs are counted again. The floor therefore affects what is stored, never what is learned.
+//! A pair below the *floor* is not listed: while some pair reaches the floor, it cannot be the next merge. When no
+//! pair reaches it, the floor is lowered and all pairs are counted again. The floor therefore affects what is stored,
+//! but not what is learned.
 //!
 //! # Cost
 //! O(initial symbols + merge events), plus a queue entry (`bucket_queue`) for each listed pair and each corrected
 //! bound. Memory: 8 bytes for each cell, 4 for each position of a listed pair.
 //!
-//! Left out: batching, Unigram, WordPiece.
-//! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
-//! `learn_bpe.py`); the proof above is ours.
+//! Left out: batching, Unigram, WordPiece. Plain version: `reference/step04_train.py`. Source: the incremental method
+//! is that of Sennrich et al. 2016 (subword-nmt `learn_bpe.py`); the proof above is Jeton's own.
 
 use std::cmp::Ordering;
 use std::sync::MutexGuard;
@@ -43,31 +43,31 @@ use crate::util::cancel::KeepGoing;
 use crate::util::hash::Hash;
 use crate::util::simd;
 
-/// Merges so far, and tokens of the corpus after them.
+/// Merges so far, and the number of tokens in the corpus after them.
 #[derive(Debug)]
 pub struct State {
     /// All merges.
     pub merges: Vec<LearnedMerge>,
-    /// Tokens of the corpus.
+    /// Number of tokens in the corpus.
     pub corpus_tokens: u64,
 }
 
 /// The floors of [`learn_in_memory`].
 #[derive(Debug, Clone, Copy)]
 pub struct Floors {
-    /// The floor to begin with.
+    /// First floor.
     pub first: u64,
     /// Pairs with a lower count are not merged.
     pub lowest: u64,
 }
 
-/// Returns the floor that the last merges are expected to exceed.
+/// Returns a floor that the counts of the last merges are expected to exceed.
 pub fn first_floor(corpus_tokens: u64, options: &LearnOptions<'_>) -> u64 {
     let merges = options.num_merges.max(1) as u64;
     (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(options.min_frequency).max(1)
 }
 
-/// Learns merges from sequences in memory, until there are enough, or no pair reaches the lowest floor.
+/// Learns merges from sequences in memory, until there are enough merges or no pair reaches the lowest floor.
 ///
 /// # Errors
 /// `Interrupted`; [`crate::error::Error::training`] for spellings of more than 1 GiB.
@@ -79,7 +79,7 @@ pub fn learn_in_memory(
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<()> {
-    // Each merge removes a cell at least.
+    // Each merge removes at least one cell.
     let cells = shards.iter().map(SymbolArray::len).sum();
     let num_ids = tokens.len() + (options.num_merges - state.merges.len()).min(cells);
     let shards = shards.into_iter().map(|cells| Shard::new(cells, num_ids));
@@ -108,7 +108,7 @@ impl HasCount for Bound {
     }
 }
 
-/// Total effect of one merge, over all shards, on the pairs with one neighbor.
+/// Total effect of one merge, over all shards, on the pairs with one particular neighbor.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
@@ -128,14 +128,14 @@ struct MergeLearner<'a> {
     tokens: &'a mut Tokens,
     state: &'a mut State,
     pairs: Vec<CountedPair>,
-    index: HashTable<u32>, // into pairs
+    index: HashTable<u32>, // indices into `pairs`
     hash: Hash,
     queue: BucketQueue<Bound>,
     changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
     changed: Vec<u32>,    // neighbors that are not UNCHANGED
 }
 
-/// Returns the order in which the queue returns two bounds.
+/// Compares two bounds by the order in which the queue returns them.
 #[inline]
 fn order(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[CountedPair], tokens: &Tokens) -> Ordering {
     let by_numbers = b.count.cmp(&a.count).then(a.key.cmp(&b.key));
@@ -239,7 +239,7 @@ impl<'a> MergeLearner<'a> {
         Ok(())
     }
 
-    /// Returns the index of a pair, and adds a new one.
+    /// Returns the index of a pair, which is added if it is new.
     ///
     /// # Errors
     /// [`crate::error::Error::memory`].
@@ -284,7 +284,7 @@ impl<'a> MergeLearner<'a> {
         Bound { count, key, pair }
     }
 
-    /// Returns a number that orders pairs by first position.
+    /// Returns a number that orders pairs by their first position.
     fn first_place(&self, pair: u32) -> u64 {
         let merging = self.merging(pair, 0);
         let place = |(i, mut shard): (u64, MutexGuard<'_, Shard>)| {
@@ -317,14 +317,14 @@ impl<'a> MergeLearner<'a> {
         }
     }
 
-    /// Lowers the floor, when no pair reaches it.
+    /// Lowers the floor after no pair reaches it.
     fn lower_floor(&mut self, watch: &mut OnMerge<'_>) -> Result<()> {
         self.floor = (self.floor / 8).max(self.lowest_floor);
         self.survey(watch)
     }
 
-    /// Prefetches data of the next merges. A pair refers to its posting list, which refers to cells, all far apart, so each
-    /// level is prefetched some merges after the previous one.
+    /// Prefetches data of the next merges. A pair refers to its posting list, which refers to cells. All of these are
+    /// far apart in memory, so each level is prefetched some merges after the previous one.
     fn fetch_ahead(&self) {
         for shard in self.shared.shards() {
             if let Some(bound) = self.queue.upcoming(9) {
@@ -370,8 +370,8 @@ impl<'a> MergeLearner<'a> {
         let more = self.tokens.len() - self.changes.len();
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // Pairs that lost occurrences: (x, left) and (right, y). The weight that `after` subtracted for (result, left)
-        // was not lost.
+        // Pairs that have lost occurrences: (x, left) and (right, y). The weight that `after` subtracted for (result,
+        // left) was not a loss.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -391,7 +391,7 @@ impl<'a> MergeLearner<'a> {
         )
     }
 
-    /// Sums the effects of all shards on one side, calls `settle` for the new pair of each neighbor, and passes the
+    /// Sums the effects of all shards on one side, calls `settle` for the new pair with each neighbor, and passes the
     /// listed pairs to the shards.
     fn settle_side(
         &mut self,
@@ -429,7 +429,7 @@ impl<'a> MergeLearner<'a> {
         }
     }
 
-    /// Adds a pair, if it reaches the floor.
+    /// Adds a new pair, if it reaches the floor.
     ///
     /// # Errors
     /// As [`MergeLearner::pair`].

@@ -1,6 +1,6 @@
-//! Merges beyond a memory limit: passes over a file of sequences, with only the segments that can merge in memory.
+//! Merges beyond a memory limit: passes over a file of sequences, which load only the segments that can merge.
 //!
-//! Learning is divided into passes, each down to a *floor*, a count of pairs:
+//! Learning is divided into passes. Each pass goes down to a *floor*, a count of pairs:
 //!
 //! ```text
 //! file ─ cut at rare pairs, add up equal segments ─► segments ─ engine: all merges that reach the floor ─► merges
@@ -8,24 +8,27 @@
 //! ```
 //!
 //! # Correctness
-//! A pair under the floor cannot merge while another reaches it, and neither can any pair that a merge makes of it: `(x, ab)`
-//! occurs where `(x, a)` did, so at most as often. So until no pair reaches the floor, the symbols on both sides of such a pair
-//! have nothing to do with each other. A sequence is cut there, and equal segments become one, with the sum of
-//! their weights. All occurrences of every pair that reaches the floor are in memory, so the engine finds the merges that
-//! it finds in whole sequences. Segments are in the order of their first occurrence, as `TieBreak::First` requires.
+//! A pair below the floor cannot merge while another pair reaches it. The same holds for any pair that a merge makes
+//! from it: `(x, ab)` occurs only where `(x, a)` did, so at most as often. So until no pair reaches the floor, the
+//! symbols on the two sides of such a pair do not affect each other. A sequence is cut there, and equal segments
+//! become one, with the sum of their weights. All occurrences of every pair that reaches the floor are in memory, so
+//! the engine finds the same merges as in whole sequences. Segments are in the order of their first occurrence, as
+//! `TieBreak::First` requires.
 //!
 //! Pairs are cut by a `pair_sketch`, which never underestimates a count.
 //!
 //! # Cost
-//! For each pass, the file is read twice and written once, all in order. The floor is as low as memory permits: when the
-//! segments exceed it, the floor is raised, and they are cut again. The pairs of each halving of the count occur about
-//! equally often together (Zipf), so the number of passes is logarithmic in the counts, and less memory means more passes.
+//! For each pass, the file is read twice and written once, always sequentially. The floor is as low as memory
+//! permits: when the segments exceed it, the floor is raised, and they are cut again. The pairs within each halving
+//! of the count have about the same total number of occurrences (Zipf), so the number of passes is logarithmic in the
+//! counts, and less memory means more passes.
 //!
-//! The limit is exceeded if the segments of the pairs with nearly the highest count do not fit ([`FINE_PASSES`]), such as
-//! with a rule that forbids frequent pairs everywhere, or when pairs that occur once or twice are merged.
+//! The limit is exceeded in two cases. The segments of the pairs with nearly the highest count may not fit
+//! ([`FINE_PASSES`]), for example with a rule that forbids frequent pairs everywhere. And pairs may be merged that
+//! occur only once or twice.
 //!
-//! Source: ours; out-of-core frequent pairs as in Park, Chen and Yu 1995. Left out: several merges a pass with
-//! bounds of their counts instead of postings, which takes hundreds of passes.
+//! Source: Jeton's own; out-of-core frequent pairs as in Park, Chen and Yu 1995. Left out: several merges in a pass
+//! with bounds of their counts instead of postings, which takes hundreds of passes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -45,11 +48,12 @@ use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 
-/// Bytes for each symbol of [`learn_in_memory`]: a cell, and its position in a posting list.
+/// Bytes of memory for each symbol in [`learn_in_memory`]: a cell, and its position in a posting list.
 const BYTES_PER_SYMBOL: usize = 12;
 
-/// Passes whose floor may be as high as the most frequent pair. Later ones lower the counts by an eighth at least, also if
-/// that takes more memory than there is. So there are no more than six passes for each halving of the count, and these.
+/// Number of passes whose floor may be as high as the count of the most frequent pair. Later passes lower the counts
+/// by at least an eighth, even if that takes more memory than the limit. So there are at most six passes for each
+/// halving of the count, in addition to these.
 const FINE_PASSES: usize = 32;
 
 /// Returns true if the sequences and posting lists of the counts exceed the memory limit.
@@ -57,7 +61,7 @@ pub fn is_needed(counts: &Counts, options: &LearnOptions<'_>) -> bool {
     options.memory.is_limited() && options.memory.is_tight(most_symbols(counts, options.level) * BYTES_PER_SYMBOL)
 }
 
-/// Learns merges, as [`super::learn::learn`].
+/// Learns merges like [`super::learn::learn`].
 ///
 /// # Errors
 /// As [`super::learn::learn`]; I/O errors of the files.
@@ -68,7 +72,7 @@ pub fn learn(
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<LearnedMerge>> {
     let memory = options.memory.for_vectors();
-    // Threads share the memory, and what they share are fewer equal segments.
+    // Threads share the memory limit, and segments in different shards are not combined if they are equal.
     let num_shards = options.threads.min(memory / 4 / options.tuning.shard_bytes.max(1)).max(1);
     let counters = memory / 4 / size_of::<Counter>() / num_shards;
     let make = |num_ids| Shard::new(num_ids, num_ids + options.num_merges, counters, options.memory);
@@ -109,14 +113,14 @@ pub fn learn(
     Ok(state.merges)
 }
 
-/// Returns the floor with which the next pass begins. In the last one, counts fell from `top` to `floor`.
+/// Returns the floor at which the next pass begins. In the previous pass, counts fell from `top` to `floor`.
 fn next_floor(top: Option<u64>, floor: u64, expected: u64) -> u64 {
     let most = floor - 1;
     let ratio = top.map_or(4, |top| top / floor);
     (most / ratio.max(1) / 2).max(expected.min(most / 8))
 }
 
-/// Shard that is written.
+/// Shard that is being written.
 struct Shard {
     file: SequenceFile,
     sketch: PairSketch,
@@ -182,7 +186,7 @@ fn rewrite(
     finish(shards)
 }
 
-/// A pass over the files, which loads the segments that can merge.
+/// A pass over the files that loads the segments that can merge.
 struct Pass<'f> {
     files: &'f [SequenceFile],
     sketch: &'f PairSketch,
@@ -211,7 +215,7 @@ impl Pass<'_> {
         Ok((cells, floor))
     }
 
-    /// Reads the segments of a file. Raises the floor when they exceed the memory of a shard.
+    /// Reads the segments of a file. Raises the floor whenever they exceed the memory of a shard.
     fn read(&self, file: &SequenceFile, keep_going: KeepGoing<'_>) -> Result<Segments> {
         let mut cancel = CancelCheck::new(keep_going);
         let mut segments = Segments::new(file.width, self.floor.load(Ordering::Relaxed), self.sketch);
@@ -223,7 +227,7 @@ impl Pass<'_> {
             if segments.memory() <= most {
                 return Ok(());
             }
-            // The rest of the text adds less than this part, because more of its segments are known.
+            // The rest of the text adds less than this part did, because more of its segments are already known.
             let (kept, enough) = (share.powf(0.3).min(0.95), share.sqrt().clamp(0.5, 0.95) * most as f64);
             while segments.memory() as f64 > enough && floor < self.highest {
                 let raised = self.sketch.raised(floor, self.highest, kept);

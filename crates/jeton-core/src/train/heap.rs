@@ -36,7 +36,7 @@ impl<T> Heap<T> {
         self.entries.first()
     }
 
-    /// Replaces the best entry by one that is not better.
+    /// Replaces the best entry by an entry that is not better.
     pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) {
         if let Some(top) = self.entries.first_mut() {
             *top = entry;

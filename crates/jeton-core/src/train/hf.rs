@@ -1,17 +1,17 @@
 //! Input of Hugging Face's `BpeTrainer`: counts → symbols, by its rules.
 //!
-//! The alphabet consists of the characters of the corpus and the required ones, limited to the most frequent, in the order
-//! of code points, followed by the symbols with a prefix or suffix that occur. A character outside of the alphabet is
-//! removed from its word, so its neighbors become adjacent. The spelling of a token is `left` and `right` without its
-//! prefix.
+//! The alphabet consists of the characters of the corpus and the required ones, limited to the most frequent, in the
+//! order of code points. The symbols with a prefix or suffix that occur follow. A character outside of the alphabet
+//! is removed from its word, so its neighbors become adjacent. The spelling of a token is `left` followed by `right`
+//! without its prefix.
 //!
-//! Two orders there are those of a hash map and differ between processes; here they are defined. Among equally frequent
-//! characters at the limit of the alphabet the lower code point is kept, and symbols with a prefix or suffix are sorted by
-//! their string.
+//! In the library, two orders are those of a hash map and differ between processes; here they are defined. Among
+//! equally frequent characters at the limit of the alphabet, the lower code point is kept. Symbols with a prefix or
+//! suffix are sorted by their string.
 //!
-//! Cost: one pass over the counts, on all threads, and learning. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
-//! Left out: two tokens with one spelling share an id there, which is an error here.
-//! Plain version: `tests/parity/test_training_parity.py` compares with the library.
+//! Cost: one pass over the counts, on all threads, and learning. Source: huggingface/tokenizers
+//! `models/bpe/trainer.rs`. Left out: in the library, two tokens with the same spelling share an id, which is an
+//! error here. Plain version: `tests/parity/test_training_parity.py` compares with the library.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -35,7 +35,7 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 pub struct HfOptions {
     /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
     pub byte_level: bool,
-    /// The tie rule; theirs is `lowest_ids`.
+    /// The tie rule; the library's is `lowest_ids`.
     pub tie_break: TieBreak,
     /// Total number of entries, without special tokens.
     pub vocab_size: usize,
@@ -99,7 +99,7 @@ impl HfOptions {
         }
     }
 
-    /// Sort key of the alphabet: the code point, for bytes in the byte alphabet.
+    /// Returns the sort key of the alphabet: the code point, which for bytes is that in the byte alphabet.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
@@ -107,7 +107,7 @@ impl HfOptions {
         }
     }
 
-    /// Spelling of a symbol in the vocabulary, without the suffix, which its kind implies.
+    /// Returns the spelling of a symbol in the vocabulary, without the suffix, which its kind implies.
     fn content(&self, symbol: Symbol) -> Vec<u8> {
         let mut content = Vec::new();
         if symbol.inside {
@@ -118,11 +118,11 @@ impl HfOptions {
     }
 }
 
-/// Learns merges, and the vocabulary that they make; `watch` as for [`learn::learn`].
+/// Learns merges and the resulting vocabulary; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] if the alphabet alone exceeds the size; [`Error::training`] for two tokens with one spelling; as
-/// [`learn::learn`].
+/// [`Error::config`] if the alphabet alone exceeds the size; [`Error::training`] for two tokens with the same
+/// spelling; as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &HfOptions,

@@ -1,7 +1,7 @@
 //! Counts → sequences: each distinct pretoken once, as a sequence of initial symbols, weighted by its count.
 //!
-//! Pretokens keep the order of the counts. A shard has consecutive ones, with about as many symbols as the other shards. A
-//! pretoken of one symbol has no pairs and is only counted.
+//! Pretokens keep the order of the counts. Each shard has consecutive pretokens with about the same number of
+//! symbols. A pretoken of one symbol has no pairs and is only counted.
 
 use super::count::Counts;
 use super::options::{Beginning, KnownTokens, LearnOptions};
@@ -31,15 +31,15 @@ pub trait Sequences: Send {
 
 /// Sequences of all shards, the tokens with their counts, and the number of tokens of the whole corpus.
 pub struct Layout<S> {
-    /// By shard.
+    /// Sequences of each shard.
     pub shards: Vec<S>,
-    /// The initial tokens, and those of `options.done`.
+    /// The initial tokens, and the tokens of `options.done`.
     pub tokens: Tokens,
     /// Tokens of the corpus.
     pub corpus_tokens: u64,
 }
 
-/// Returns the most symbols that [`lay_out`] can make of the counts, with one more for each pretoken.
+/// Returns the maximum number of symbols that [`lay_out`] can produce from the counts, plus one for each pretoken.
 pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     let symbols = |pretoken: &[u8]| match level {
         Level::Byte => pretoken.len(),
@@ -48,7 +48,8 @@ pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     counts.sum(|pretoken, _| symbols(pretoken) as u64 + 1) as usize
 }
 
-/// Lays out the counts in up to `shards` shards, on as many threads. `make` makes an empty shard for ids under its argument.
+/// Lays out the counts in up to `shards` shards, on as many threads. `make` creates an empty shard for ids below its
+/// argument.
 ///
 /// # Errors
 /// As [`super::learn::learn`].

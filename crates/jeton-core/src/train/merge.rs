@@ -1,6 +1,6 @@
 //! A learned merge.
 
-/// One merge, and the state of the corpus after it.
+/// One merge, and the size of the corpus after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LearnedMerge {
     /// Left id.
@@ -11,9 +11,9 @@ pub struct LearnedMerge {
     pub result: u32,
     /// Count of the pair in the corpus.
     pub count: u64,
-    /// Tokens of the whole corpus after the merge.
+    /// Number of tokens in the whole corpus after the merge.
     pub corpus_tokens: u64,
-    /// Distinct tokens that occur in it after the merge.
+    /// Number of distinct tokens that occur in the corpus after the merge.
     pub tokens_in_use: u32,
 }
 

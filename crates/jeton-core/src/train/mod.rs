@@ -1,7 +1,7 @@
 //! corpus → counts → merges.
 //!
-//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds
-//! the merges, or [`unigram`] the pieces. Nothing here opens files or knows about Python.
+//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] assigns ids to their symbols;
+//! [`learn`] finds merges, and [`unigram`] pieces. This package neither reads files nor depends on Python.
 //!
 //! ```text
 //! count          documents → distinct pretokens with counts

@@ -97,14 +97,14 @@ pub trait KnownTokens: Sync {
 /// Thresholds, which affect time, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Minimum bytes of distinct pretokens for each thread: with fewer, most merges have too few positions to share.
+    /// Minimum bytes of distinct pretokens for each thread. With fewer, most merges have too few positions to divide.
     pub shard_bytes: usize,
-    /// Minimum positions of a pair whose merge is shared between threads: visiting them takes some hundred microseconds,
-    /// synchronization ten.
+    /// Minimum positions of a pair whose merge is divided among threads. Visiting that many takes some hundred
+    /// microseconds, synchronization ten.
     pub shared_places: usize,
-    /// Pairs with a count below (symbols of the corpus / merges / this) are not listed until all listed ones are merged.
-    /// On the measured corpora, the last of 32,000 and of 128,000 merges was two to four times as frequent; rare pairs
-    /// (nine of ten) then cost nothing.
+    /// Pairs with a count below (symbols of the corpus / merges / this value) are not listed until all listed ones
+    /// are merged. On the measured corpora, the last of 32,000 and of 128,000 merges was two to four times as
+    /// frequent as this bound. Rare pairs (nine of ten) then cost nothing.
     pub floor_divisor: u64,
 }
 

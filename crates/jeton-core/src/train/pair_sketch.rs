@@ -1,10 +1,11 @@
 //! Upper bounds of the counts of all pairs, in a fixed amount of memory.
 //!
-//! An array of counters, each the sum of the pairs with one hash. A pair whose counter is below a threshold is below it,
-//! too; a few rare pairs that share a counter seem frequent.
+//! An array of counters, each of which sums the pairs with one hash. If the counter of a pair is below a threshold,
+//! so is the pair's count; a few rare pairs that share a counter seem frequent.
 //!
-//! Cost: 8 bytes a counter; one random access a pair. Source: Park, Chen and Yu 1995, "An effective hash-based algorithm
-//! for mining association rules". Left out: several hash functions, because so few pairs are frequent.
+//! Cost: 8 bytes for each counter; one random access for each pair. Source: Park, Chen and Yu 1995, "An effective
+//! hash-based algorithm for mining association rules". Left out: several hash functions, because few pairs are
+//! frequent.
 
 use crate::error::Result;
 use crate::util::alloc;
@@ -13,8 +14,8 @@ use crate::util::hash::Hash;
 /// Pairs with one hash.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counter {
-    weight: u32,    // sum of counts; the maximum means that or more
-    positions: u32, // in the sequences; likewise
+    weight: u32,    // sum of counts; the maximum value means that or more
+    positions: u32, // number of positions in the sequences; likewise
 }
 
 impl Counter {
@@ -32,15 +33,16 @@ impl Counter {
 /// Counters by hash of a pair.
 #[derive(Debug, Clone)]
 pub struct PairSketch {
-    counters: Vec<Counter>, // a power of two of them
+    counters: Vec<Counter>, // their number is a power of two
     hash: Hash,
 }
 
 impl PairSketch {
     /// Creates a sketch of up to `most` counters, enough for the frequent pairs of `num_ids` ids.
     ///
-    /// The pairs that are never merged together occur about as often as the corpus has tokens, and a merge at least as often
-    /// as tokens / merges / 100 or so. With sixteen counters an id, few of the counters without a frequent pair reach that.
+    /// Together, the pairs that are never merged occur about as often as the corpus has tokens. A merged pair occurs
+    /// at least about tokens / merges / 100 times. With sixteen counters for each id, few counters without a frequent
+    /// pair reach that.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`].
@@ -87,7 +89,8 @@ impl PairSketch {
         self.reaching(floor).count()
     }
 
-    /// Returns a floor above `floor`, at most `most`, that about `share` of the positions reach of those that reach `floor`.
+    /// Returns a floor above `floor`, and at most `most`, such that about `share` of the positions that reach `floor`
+    /// also reach it.
     pub fn raised(&self, floor: u64, most: u64, share: f64) -> u64 {
         let positions = |floor| self.reaching(floor).map(|counter| u64::from(counter.positions)).sum::<u64>();
         let wanted = (positions(floor) as f64 * share) as u64;

@@ -1,9 +1,10 @@
-//! Application of given merges to a sequence, to continue training from there.
+//! Application of given merges to a sequence, from which training continues.
 //!
-//! Merges apply by rank, then from the left. The result equals that of the learner, which merges one pair everywhere before
-//! the next: a merged pair never recurs, because its two tokens have been replaced by younger ones.
+//! Merges are applied by rank, then from left to right. The result equals that of the learner, which merges one pair
+//! everywhere before the next: a merged pair never recurs, because its two tokens have been replaced by younger ones.
 //!
-//! Cost: O(n log n) for n symbols; O(n²) for up to 32, which is less. Plain version: `reference/step05_encode.py`.
+//! Cost: O(n log n) for n symbols. For up to 32 symbols O(n²), which is faster there. Plain version:
+//! `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,21 +18,21 @@ use crate::util::hash::Hash;
 
 const NONE: u32 = u32::MAX;
 
-/// Most symbols of a sequence in which the lowest rank is searched: nearly all pretokens are shorter.
+/// Maximum number of symbols of a sequence that is searched for the lowest rank; nearly all pretokens are shorter.
 const SHORT: usize = 32;
 
 /// Merges in their order.
 #[derive(Debug)]
 pub struct Replay<'m> {
     merges: &'m [LearnedMerge],
-    ranks: HashTable<u32>, // into merges, by pair
+    ranks: HashTable<u32>, // indices into `merges`, by pair
     hash: Hash,
 }
 
 /// Reusable buffers for one sequence.
 #[derive(Debug, Default)]
 pub struct ReplayScratch {
-    ranks: Vec<u32>, // of the pair that begins at a position, or NONE
+    ranks: Vec<u32>, // rank of the pair that begins at a position, or NONE
     next: Vec<u32>,
     before: Vec<u32>,
     todo: BinaryHeap<Reverse<(u32, u32)>>, // (rank, position of the left symbol), lowest first
@@ -73,7 +74,8 @@ impl<'m> Replay<'m> {
         self.merges.is_empty()
     }
 
-    /// Applies all possible merges. Calls `met` with each pair of neighbors, also with those that later merges replace.
+    /// Applies all possible merges. Calls `met` with each pair of neighbors, including those that later merges
+    /// replace.
     pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut ReplayScratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));
@@ -96,7 +98,7 @@ impl<'m> Replay<'m> {
         next.clear();
         next.extend(1..=end);
         before.clear();
-        before.extend((0..end).map(|at| at.wrapping_sub(1))); // of the first: none
+        before.extend((0..end).map(|at| at.wrapping_sub(1))); // none for the first one
         while let Some(Reverse((rank, left))) = todo.pop() {
             let (merge, right) = (&self.merges[rank as usize], next[left as usize]);
             if ids[left as usize] != merge.left || right >= end || ids[right as usize] != merge.right {
@@ -117,7 +119,7 @@ impl<'m> Replay<'m> {
         ids.retain(|&id| id != NONE);
     }
 
-    /// Applies all possible merges by searching for the lowest rank: faster than a heap for few symbols.
+    /// Applies all possible merges by searching for the lowest rank, which is faster than a heap for few symbols.
     #[inline]
     fn apply_to_short(&self, ids: &mut Vec<u32>, ranks: &mut Vec<u32>, mut met: impl FnMut((u32, u32))) {
         let mut rank = |pair| {
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merges_are_done_in_their_order() {
+    fn merges_are_applied_in_order_of_rank() {
         let merge =
             |left, right, result| LearnedMerge { left, right, result, count: 1, corpus_tokens: 0, tokens_in_use: 0 };
         let merges = [merge(1, 1, 10), merge(10, 2, 11), merge(2, 1, 12)];

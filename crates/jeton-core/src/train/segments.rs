@@ -1,8 +1,9 @@
-//! Segments of sequences that can merge before others: between pairs whose counts are below a floor.
+//! Segments of sequences, delimited by pairs whose counts are below a floor, so that segments can merge
+//! independently.
 //!
-//! Equal segments are one, with the sum of their weights, in the order of the first occurrence. This holds after segments
-//! were cut again at a higher floor, too: the first occurrence of a part is in the segment that occurs first of all
-//! that have it.
+//! Equal segments are stored once, with the sum of their weights, in the order of the first occurrence. The order
+//! stays correct when segments are cut again at a higher floor: the first occurrence of a part is in the earliest
+//! segment that contains it.
 //!
 //! Cost: one table lookup for each segment. Memory as [`Segments::memory`] estimates.
 
@@ -17,7 +18,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Distinct segments.
 #[derive(Debug)]
 pub struct Segments {
-    table: Counts, // the ids of a segment as bytes -> weight
+    table: Counts, // ids of a segment as bytes -> weight
     width: usize,  // bytes of an id
     floor: u64,
     num_symbols: usize,
@@ -25,8 +26,8 @@ pub struct Segments {
     key: Vec<u8>,
 }
 
-/// Estimated bytes of the engine for a pair: its counts in all shards and in total, both with an index, its postings, and
-/// an entry of the queue.
+/// Estimated bytes that the engine needs for a pair: its counts in all shards and in total, both with an index, its
+/// postings, and an entry of the queue.
 const PAIR: usize = 120;
 
 impl Segments {
@@ -87,12 +88,12 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns an estimate of the most memory that the segments take, here or while merges are learned from them.
+    /// Returns an estimate of the maximum memory that the segments take, here or while merges are learned from them.
     pub fn memory(&self) -> usize {
         const CELL: usize = 8;
         const POSTING: usize = 4;
-        const ENTRY: usize = 32; // of the table
-        const INDEX: usize = 40; // of the table, while it grows
+        const ENTRY: usize = 32; // in the table
+        const INDEX: usize = 40; // in the table, while it grows
         let cells = CELL * (self.num_symbols + self.table.len());
         let table = self.table.len() * ENTRY + self.table.arena_bytes();
         (table + cells.max(self.table.len() * INDEX)).max(cells + POSTING * self.num_symbols + self.pairs)

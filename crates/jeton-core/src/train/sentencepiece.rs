@@ -1,14 +1,14 @@
 //! SentencePiece's BPE trainer: counts of words → pieces, by its rules.
 //!
 //! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. The most
-//! frequent characters that cover `character_coverage` of the text are in the vocabulary; the others, and U+001F, split the
-//! words. Pieces are merges in the order of `shortest` that are valid pieces ([`super::rules::sentencepiece`]); the
-//! characters follow them.
+//! frequent characters that together cover `character_coverage` of the text are in the vocabulary; the others, and
+//! U+001F, split the words. Pieces are merges in the order of `shortest` that are valid pieces
+//! ([`super::rules::sentencepiece`]); the characters follow them.
 //!
-//! When no pair is left, SentencePiece continues with former pairs: strings that were two adjacent symbols once, all
-//! occurrences of which were changed by merges of their parts. So does this.
+//! When no pair is left, SentencePiece continues with former pairs: strings that were two adjacent symbols earlier,
+//! until merges of their parts changed all occurrences. This trainer does the same.
 //!
-//! Invariant: the same pieces in the same order as sentencepiece 0.2.3. Coverage is compared in 32 bits, as there.
+//! Invariant: the same pieces in the same order as sentencepiece 0.2.3. As there, coverage is compared in 32 bits.
 //! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,
 //! `bpe_model_trainer.cc`. Left out: sampling, differential privacy, `auto_character_coverage`.
 
@@ -36,7 +36,7 @@ const RARE: char = '\u{2585}';
 /// Options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SentencePieceOptions {
-    /// Total number of pieces, including characters, excluding control symbols etc.
+    /// Total number of pieces, including characters, excluding control symbols and other reserved pieces.
     pub vocab_size: usize,
     /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,
@@ -145,7 +145,7 @@ pub(super) fn required_chars(
             chars.push((c, count));
         }
     }
-    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // sorts required characters, too
+    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // required characters are sorted, too
     Ok(chars)
 }
 
@@ -153,8 +153,8 @@ pub(super) fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 
-/// Splits the words at all other characters. Segments may be equal: merging them would take a look-up of each word, and
-/// learning needs no distinct ones.
+/// Splits the words at all other characters. Equal segments are not combined: that would take a lookup for each word,
+/// and learning does not need distinct ones.
 fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Counts> {
     let mut known = vec![false; char::MAX as usize + 1];
     chars.iter().for_each(|&c| known[c as usize] = true);
@@ -172,8 +172,8 @@ fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn 
     Ok(segments)
 }
 
-/// Returns all pairs that were neighbors at some time and were not merged, as recorded by SentencePiece: also those
-/// between two merges of one pair (in `abab`: `ab` and `a`, before the second `ab` is merged).
+/// Returns all pairs that were adjacent at some time and were not merged, as SentencePiece records them. This
+/// includes pairs between two merges of the same pair (in `abab`: `ab` and `a`, before the second `ab` is merged).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,

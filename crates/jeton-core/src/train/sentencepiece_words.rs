@@ -1,11 +1,11 @@
-//! SentencePiece's trainers of word and character models: the most frequent words, or characters.
+//! SentencePiece's trainers of word and character models, which select the most frequent words or characters.
 //!
-//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. A word with one
-//! of these, or with a rare character, is no piece.
+//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. A word
+//! that contains one of these, or a rare character, is not a piece.
 //!
-//! Invariant: the same pieces in the same order, with the same scores, as sentencepiece 0.2.3: logarithms of shares, in 32
-//! bits. Cost: one pass over the counts, and sorting. Source: google/sentencepiece `word_model_trainer.cc`,
-//! `char_model_trainer.cc`.
+//! Invariant: the same pieces in the same order, with the same scores, as sentencepiece 0.2.3. Scores are logarithms
+//! of shares, in 32 bits. Cost: one pass over the counts, and sorting. Source: google/sentencepiece
+//! `word_model_trainer.cc`, `char_model_trainer.cc`.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 pub struct WordOptions {
     /// `word` or `char`.
     pub model_type: String,
-    /// Maximum number of pieces, excluding control symbols etc.
+    /// Maximum number of pieces, excluding control symbols and other reserved pieces.
     pub vocab_size: usize,
     /// All words or characters are pieces.
     pub use_all_vocab: bool,
@@ -66,7 +66,7 @@ pub fn learn(counts: &Counts, options: &WordOptions) -> Result<Vec<(String, f64)
     Ok(pieces.into_iter().map(|(piece, count)| (piece, f64::from((count as f32).ln() - whole))).collect())
 }
 
-/// Returns the words of these characters by descending count, and the number of all words.
+/// Returns the words that consist of these characters, by descending count, and the number of all words.
 fn words(counts: &Counts, chars: &[(char, u64)]) -> Result<(Vec<(String, u64)>, u64)> {
     let known: HashSet<char> = chars.iter().map(|entry| entry.0).collect();
     let (mut found, mut sum) = (Vec::new(), 0u64);
@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn words_with_a_boundary_are_no_pieces() {
+    fn words_with_a_boundary_are_not_pieces() {
         let score = f64::from(4f32.ln() - 12f32.ln());
         assert_eq!(learned("word", false), [("▁low".into(), score), ("▁new".into(), score)]);
         assert_eq!(learned("word", true).len(), 3);
     }
 
     #[test]
-    fn characters_by_count() {
+    fn characters_are_ordered_by_count() {
         let pieces = learned("char", true);
         assert_eq!(pieces[0].0, "▁");
         assert_eq!(pieces[1].0, "w");

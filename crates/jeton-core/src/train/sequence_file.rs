@@ -1,11 +1,11 @@
-//! Sequences of symbols in a file that is written once, in order, and read in order.
+//! Sequences of symbols in a file that is written once and read sequentially.
 //!
 //! ```text
 //! sequence    weight | number of symbols | ids      two integers in LEB128; ids little-endian, each in `width` bytes
 //! ```
 //!
-//! Cost: one to four bytes a symbol, as the ids require, and two a sequence. Pages are released as soon as they are written
-//! or read, so a file of any size takes some megabytes of memory. Left out: random access.
+//! Cost: one to four bytes for each symbol, as the ids require, and two for each sequence. Pages are released as soon
+//! as they are written or read, so a file of any size takes some megabytes of memory. Left out: random access.
 
 use prost::encoding::{decode_varint, encode_varint};
 
@@ -13,10 +13,10 @@ use super::layout::Sequences;
 use crate::error::{ErrorKind, Result};
 use crate::util::spill::{MemoryLimit, SpillVec};
 
-/// Bytes that are written or read between two releases of pages.
+/// Number of bytes that are written or read between two releases of pages.
 const CHUNK: usize = 1 << 20;
 
-/// Sequences in a file; in memory below a megabyte.
+/// Sequences in a file, or in memory if they take less than a megabyte.
 #[derive(Debug)]
 pub struct SequenceFile {
     bytes: SpillVec<u8>,
@@ -29,7 +29,7 @@ pub struct SequenceFile {
     pub num_sequences: usize,
 }
 
-/// Returns the bytes of an id under `num_ids`.
+/// Returns the number of bytes of an id below `num_ids`.
 fn width(num_ids: usize) -> usize {
     match num_ids {
         0..=0x100 => 1,
@@ -57,7 +57,7 @@ pub fn read_ids(bytes: &[u8], width: usize, ids: &mut Vec<u32>) {
 }
 
 impl SequenceFile {
-    /// Creates an empty file for ids under `num_ids`.
+    /// Creates an empty file for ids below `num_ids`.
     pub fn new(num_ids: usize, memory: &MemoryLimit) -> Self {
         let bytes = SpillVec::new(&memory.in_files());
         Self { bytes, chunk: Vec::new(), width: width(num_ids), num_symbols: 0, num_sequences: 0 }
@@ -80,7 +80,8 @@ impl SequenceFile {
         Ok(self)
     }
 
-    /// Calls `each` with the ids of each sequence, which it may change, its weight, and the share of the file before it.
+    /// Calls `each` for each sequence, with its ids (which it may change), its weight, and the share of the file
+    /// before it.
     ///
     /// # Errors
     /// Errors of `each`.
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_are_read_as_they_were_written() {
+    fn reading_gives_the_written_sequences() {
         for num_ids in [2, 256, 257, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 24) + 1, u32::MAX as usize] {
             let last = num_ids as u32 - 1;
             let written = [(vec![0, last], 1), (vec![last; 300], u64::MAX), (vec![last / 2, 1], 1 << 35)];

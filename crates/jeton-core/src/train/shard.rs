@@ -1,12 +1,11 @@
 //! Shard of one thread: consecutive sequences, with the posting lists of their pairs.
 //!
-//! A merge processes a shard in steps. [`Shard::merge`] visits the positions of the pair and records the neighbors. The
-//! learner, which has all shards, then decides which of the new pairs to list ([`Side::set_listed`]), and [`Shard::list`]
-//! writes their positions. Shards share nothing between the steps, so they need no locks.
+//! A merge processes a shard in steps. [`Shard::merge`] visits the positions of the pair and records the neighbors.
+//! The learner, which has all shards, then decides which of the new pairs to list ([`Side::set_listed`]), and
+//! [`Shard::list`] writes their positions. Shards share nothing during these steps, so they need no locks.
 //!
-//! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again.
-//! Positions are prefetched long before they are visited, because they are far apart, and cache misses are nearly the whole
-//! cost of a merge.
+//! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again. Positions are prefetched
+//! long before they are visited, because they are far apart, and cache misses are nearly the whole cost of a merge.
 
 use hashbrown::HashTable;
 
@@ -24,7 +23,7 @@ const AHEAD: usize = 24;
 /// Maximum size of alphabets whose pairs are counted in a matrix.
 const SQUARE: usize = 768;
 
-/// `Side::listed` of a neighbor whose pair is not listed.
+/// Value of `Side::listed` for a neighbor whose pair is not listed.
 pub const UNLISTED: u32 = u32::MAX;
 
 /// Description of a merge.
@@ -38,9 +37,9 @@ pub struct Merging {
     pub right: u32,
     /// Id of the new token.
     pub result: u32,
-    /// Initial symbols of the left token.
+    /// Number of initial symbols of the left token.
     pub left_length: u32,
-    /// Initial symbols of the new token.
+    /// Number of initial symbols of the new token.
     pub length: u32,
 }
 
@@ -52,8 +51,8 @@ struct Places {
     len: u32,
 }
 
-/// Positions in a block of postings, unless one merge needs more: 4 MiB, or an eighth of all if that is more. Unlike a
-/// growing vector, blocks are not copied.
+/// Number of positions in a block of postings, unless one merge needs more: 4 MiB, or an eighth of all postings if
+/// that is more. Unlike a growing vector, blocks are never copied.
 const BLOCK: usize = 1 << 20;
 
 /// Effect of one merge on the pairs with one neighbor.
@@ -61,15 +60,15 @@ const BLOCK: usize = 1 << 20;
 struct Neighbor {
     weight: u64,
     num_places: u32,
-    listed: u32, // its pair with the new token, or UNLISTED
+    listed: u32, // pair of the neighbor with the new token, or UNLISTED
 }
 
 /// Neighbors on one side of the merged positions.
 #[derive(Debug, Default)]
 pub struct Side {
     of: Vec<Neighbor>,       // by id
-    ids: Vec<u32>,           // those that occur
-    places: Vec<(u32, u32)>, // (neighbor, cell where the new pair begins)
+    ids: Vec<u32>,           // ids of the neighbors that occur
+    places: Vec<(u32, u32)>, // (neighbor, cell at which the new pair begins)
 }
 
 impl Side {
@@ -102,14 +101,14 @@ impl Side {
     }
 }
 
-/// ((left, right), weight, number of positions).
+/// Counted pair: ((left, right), weight, number of positions).
 pub type Surveyed = ((u32, u32), u64, u32);
 
 /// Counted pairs of a shard.
 #[derive(Debug, Default)]
 pub struct Survey {
     index: Index,
-    /// In order of first appearance.
+    /// Pairs in order of first appearance.
     pub pairs: Vec<Surveyed>,
 }
 
@@ -169,11 +168,11 @@ impl Survey {
 pub struct Shard {
     /// The sequences.
     pub cells: SymbolArray,
-    postings: Vec<SpillVec<u32>>, // cells where a pair begins or once began
+    postings: Vec<SpillVec<u32>>, // cells at which a pair begins or once began
     places: Vec<Places>,          // by pair; positions are ascending
     /// Tokens before the positions of the current merge.
     pub before: Side,
-    /// Tokens after them.
+    /// Tokens after the positions of the current merge.
     pub after: Side,
     /// Weight of the merged positions.
     pub merged: u64,
@@ -182,7 +181,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Creates a shard for ids under `num_ids`.
+    /// Creates a shard for ids below `num_ids`.
     ///
     /// # Errors
     /// [`crate::error::Error::memory`].
@@ -196,7 +195,7 @@ impl Shard {
         Ok(Self { cells, postings, places, before, after, merged: 0, survey })
     }
 
-    /// Counts all current pairs; ids are under `num_ids`.
+    /// Counts all current pairs; ids are below `num_ids`.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -251,7 +250,7 @@ impl Shard {
         self.places[pair as usize].len as usize
     }
 
-    /// Returns the first cell of the pair. Removes previous positions, which are stale.
+    /// Returns the first cell at which the pair occurs. Removes stale positions before it.
     pub fn first_place(&mut self, merging: &Merging) -> Option<u32> {
         let places = &mut self.places[merging.pair as usize];
         while places.len > 0 {
@@ -270,7 +269,7 @@ impl Shard {
         simd::prefetch(&self.places[pair as usize]);
     }
 
-    /// Prefetches the first positions.
+    /// Prefetches the first positions of a pair.
     pub fn fetch_places(&self, pair: u32) {
         let Places { block, start, len } = self.places[pair as usize];
         if len > 0 {
@@ -278,7 +277,7 @@ impl Shard {
         }
     }
 
-    /// Prefetches the first cells.
+    /// Prefetches the first cells of a pair.
     pub fn fetch_cells(&self, pair: u32) {
         let Places { block, start, len } = self.places[pair as usize];
         if len > 0 {
@@ -291,14 +290,14 @@ impl Shard {
     /// Merges all occurrences of a pair; records their neighbors and weight.
     ///
     /// # Errors
-    /// [`crate::error::Error::memory`], before anything is merged.
+    /// [`crate::error::Error::memory`], before any occurrence is merged.
     pub fn merge(&mut self, merging: &Merging) -> Result<()> {
         let Self { cells, postings, before, after, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
         for side in [&mut *before, &mut *after] {
-            alloc::reserve(&mut side.places, places.len())?; // each position adds at most one to each side
+            alloc::reserve(&mut side.places, places.len())?; // each position adds at most one neighbor to each side
         }
         for (i, &at) in places.iter().enumerate() {
             if let Some(&later) = places.get(i + AHEAD) {
@@ -311,7 +310,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes the posting lists of the new pairs (`num_pairs` in total now), and clears the sides.
+    /// Writes the posting lists of the new pairs, after which there are `num_pairs` pairs, and clears the sides.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].
@@ -351,7 +350,7 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
         let token = cells.token(place);
         before.add(token, weight, place);
         if token == merging.result {
-            // The previous occurrence had our left half as its right neighbor; that pair no longer exists.
+            // The previous occurrence recorded this left half as its right neighbor; that pair no longer exists.
             after.of[merging.left as usize].weight -= weight;
         }
     }
@@ -362,8 +361,8 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
     weight
 }
 
-/// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places`
-/// has the range of each pair, `total` positions in sum.
+/// Fills the posting lists of all pairs by a counting sort. `found` yields (pair, cell), ascending by cell; `places`
+/// has the range of each pair; `total` is the total number of positions.
 ///
 /// # Errors
 /// `Interrupted`; as [`SpillVec::reserve`].
@@ -386,8 +385,8 @@ fn fill_postings(
     Ok(())
 }
 
-/// Reserves `more` positions at the end of the last block, or in a new one; returns index of the block, the block, and
-/// start of the reserved range.
+/// Reserves `more` positions at the end of the last block, or in a new block; returns the index of the block, the
+/// block, and the start of the reserved range.
 fn room(postings: &mut Vec<SpillVec<u32>>, more: usize) -> Result<(u32, &mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
         let listed: usize = postings.iter().map(|block| block.len()).sum();

@@ -1,11 +1,11 @@
 //! Array of all sequences during BPE training, merged in place: one cell for each initial symbol.
 //!
-//! A symbol that covers n cells has its id in the first, its length in the last (if n > 1), and nothing in between; an
-//! edge cell separates sequences. So both neighbors of a symbol are found in O(1) without links, and its position, the
-//! first cell, never changes.
+//! A symbol that covers n cells has its id in the first cell and its length in the last one (if n > 1). The cells
+//! between have no content. An edge cell separates sequences. So both neighbors of a symbol are found in O(1) without
+//! links, and its position, the first cell, never changes.
 //!
-//! Ids are below 2³¹ and never return to a cell they left, so two loads tell whether a pair is still at a position.
-//! Cost: 8 bytes a cell.
+//! Ids are below 2³¹ and never return to a cell they have left, so two loads tell whether a pair is still at a
+//! position. Cost: 8 bytes for each cell.
 
 use super::layout::Sequences;
 use crate::error::{Error, Result};
@@ -19,10 +19,10 @@ struct Cell {
     weight: u32,
 }
 
-const EDGE: u32 = u32::MAX; // between sequences
-const INSIDE: u32 = u32::MAX - 1; // neither first nor last cell of its symbol
-const TAIL: u32 = 1 << 31; // or-ed to the length in the last cell of a symbol; ids are smaller
-const HEAVY: u32 = u32::MAX; // the weight exceeds 32 bits: see `heavy`
+const EDGE: u32 = u32::MAX; // cell between sequences
+const INSIDE: u32 = u32::MAX - 1; // neither the first nor the last cell of its symbol
+const TAIL: u32 = 1 << 31; // or-ed to the length in the last cell of a symbol; all ids are smaller
+const HEAVY: u32 = u32::MAX; // the weight exceeds 32 bits; it is in `heavy`
 
 /// Maximum number of cells: positions and lengths have 31 bits.
 pub const MAX_SYMBOLS: usize = TAIL as usize - 2;
@@ -45,7 +45,7 @@ impl SymbolArray {
         Ok(Self { cells, heavy: Vec::new() })
     }
 
-    /// Returns the number of cells, edges included.
+    /// Returns the number of cells, including edges.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
@@ -78,7 +78,7 @@ impl SymbolArray {
         simd::prefetch(&self.cells[at as usize]);
     }
 
-    /// Returns true if `left`, which covers `length` cells, is at this position and `right` follows it.
+    /// Returns true if `left`, which covers `length` cells, is at this position, followed by `right`.
     #[inline]
     pub fn holds(&self, at: u32, left: u32, length: u32, right: u32) -> bool {
         self.cells[at as usize].token == left && self.cells[(at + length) as usize].token == right
@@ -100,14 +100,14 @@ impl SymbolArray {
         }
     }
 
-    /// Returns the symbol after the one at this position, which covers `length` cells.
+    /// Returns the symbol after the symbol at this position, which covers `length` cells.
     #[inline]
     pub fn after(&self, at: u32, length: u32) -> Option<u32> {
         let token = self.cells[(at + length) as usize].token;
         (token != EDGE).then_some(token)
     }
 
-    /// Merges the two symbols from this position on, which cover `length` cells together, the left one `left`.
+    /// Merges two symbols from this position on. Together they cover `length` cells, the left one `left`.
     #[inline]
     pub fn merge(&mut self, at: u32, left: u32, length: u32, result: u32) {
         self.cells[at as usize].token = result;

@@ -8,7 +8,7 @@ use crate::vocab::MAX_BYTES;
 #[derive(Debug)]
 pub struct Tokens {
     lengths: Vec<u32>, // id -> cells
-    symbols: Vec<u32>, // id -> initial symbols
+    symbols: Vec<u32>, // id -> number of initial symbols
     uses: Vec<u64>,    // id -> occurrences in the corpus
     in_use: u32,
     strings: Option<Spellings>,

@@ -1,7 +1,7 @@
-//! Occurrences of characters, or bytes, in all pretokens, counted on several threads.
+//! Counts of the characters, or bytes, in all pretokens, on several threads.
 //!
-//! Cost: one pass over the pretokens. A table of all code points for each thread, 10 MB of which a text in one script uses
-//! some pages.
+//! Cost: one pass over the pretokens; for each thread, a table of all code points of 10 MB, of which a text in one
+//! script uses only some pages.
 
 use super::count::Counts;
 use crate::error::Result;
@@ -12,18 +12,18 @@ use crate::vocab::alphabet::{for_each_symbol, EndOfWord, Level};
 /// Number of code points.
 const CODE_POINTS: usize = char::MAX as usize + 1;
 
-/// Pretokens in one job of a thread.
+/// Number of pretokens in one job of a thread.
 const JOB: usize = 1 << 16;
 
-/// Occurrences of units.
+/// Counts of units.
 #[derive(Debug)]
 pub(super) struct Units {
-    /// By unit, up to 2⁶⁴ - 1.
+    /// By unit, saturating at 2⁶⁴ - 1.
     pub(super) uses: Vec<u64>,
     forms: Vec<u8>, // by unit: one bit for each form that occurs
 }
 
-/// Bit of a unit inside a word or at its end, or both.
+/// Returns the bit of a form: inside a word or not, and at its end or not.
 fn form(inside: bool, ends_word: bool) -> u8 {
     1 << (u8::from(inside) | u8::from(ends_word) << 1)
 }
@@ -31,11 +31,11 @@ fn form(inside: bool, ends_word: bool) -> u8 {
 impl Units {
     fn new(level: Level) -> Self {
         let num_units = if level == Level::Byte { 256 } else { CODE_POINTS };
-        // Pages of zeros that are mapped when they are used.
+        // Zeroed pages, which are only mapped when they are used.
         Self { uses: vec![0; num_units], forms: vec![0; num_units] }
     }
 
-    /// Counts the units of all pretokens, on up to `threads` threads. `end` marks the last ones.
+    /// Counts the units of all pretokens, on up to `threads` threads. `end` determines how the last unit is marked.
     ///
     /// # Errors
     /// A pretoken that is not UTF-8 at character level; `Interrupted`.
@@ -82,7 +82,8 @@ impl Units {
         (0..).zip(self.uses.iter().zip(&self.forms)).filter(|(_, (_, &forms))| forms != 0).map(|(at, (&n, _))| (at, n))
     }
 
-    /// Returns true if a unit occurs inside a word (behind its first unit) or not, and at its end or not.
+    /// Returns true if a unit occurs in this form: `inside` a word (not as its first unit) or not, and at its end or
+    /// not.
     pub(super) fn has(&self, unit: u32, inside: bool, ends_word: bool) -> bool {
         self.forms.get(unit as usize).is_some_and(|forms| forms & form(inside, ends_word) != 0)
     }

@@ -1,7 +1,8 @@
 //! Thread pool for merges: one worker for each shard except the first, which the calling thread processes.
 //!
-//! A merge of many positions repays two synchronizations with the workers; for a merge of few positions the calling thread
-//! processes all shards. Between steps workers spin for some microseconds, then park. Results do not depend on the thread.
+//! A merge of many positions is worth two synchronizations with the workers; for a merge of few positions the calling
+//! thread processes all shards. Between steps, workers spin for some microseconds and then park. Results do not
+//! depend on which thread processes a shard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use std::thread::Thread;
 use super::shard::{Merging, Shard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Iterations of the spin loop before a thread parks: about the 50 µs that waking it takes.
+/// Number of iterations of the spin loop before a thread parks, which take about the 50 µs that waking it takes.
 const SPINS: usize = 4096;
 
 /// One step of a merge.
@@ -36,25 +37,25 @@ impl ShardTask {
 pub struct SharedShards {
     shards: Vec<Mutex<Shard>>,
     step: Mutex<ShardTask>,
-    num_steps: AtomicUsize, // steps handed over so far
-    busy: AtomicUsize,      // workers that have not finished the current step
+    num_steps: AtomicUsize, // number of steps started so far
+    busy: AtomicUsize,      // number of workers that have not finished the current step
     closed: AtomicBool,
     failed: AtomicBool,
-    error: Mutex<Option<Error>>, // of a worker
+    error: Mutex<Option<Error>>, // first error of a worker
 }
 
 /// Handle of the calling thread to the workers.
 #[derive(Debug)]
 pub struct WorkerPool<'b> {
     shared: &'b SharedShards,
-    workers: Vec<Thread>, // worker i has shard i + 1
+    workers: Vec<Thread>, // worker i processes shard i + 1
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner) // a panic is reported by `with_pool`
 }
 
-/// Counts a worker as finished, also when it panics.
+/// Counts a worker as finished, even if it panics.
 struct FinishOnDrop<'a>(&'a SharedShards);
 
 impl Drop for FinishOnDrop<'_> {
@@ -67,7 +68,7 @@ impl Drop for FinishOnDrop<'_> {
 }
 
 impl SharedShards {
-    /// Shares these shards.
+    /// Creates the shared state for these shards.
     pub fn new(shards: Vec<Shard>) -> Self {
         Self {
             shards: shards.into_iter().map(Mutex::new).collect(),
@@ -80,7 +81,7 @@ impl SharedShards {
         }
     }
 
-    /// Locks the shards in turn; for the calling thread, between steps.
+    /// Locks the shards one after the other. For the calling thread, between steps.
     pub fn shards(&self) -> impl ExactSizeIterator<Item = MutexGuard<'_, Shard>> {
         self.shards.iter().map(lock)
     }
@@ -114,7 +115,7 @@ impl SharedShards {
     }
 }
 
-/// Ends the workers, also when the calling thread fails.
+/// Ends the workers, even if the calling thread fails.
 struct CloseOnDrop<'a> {
     shared: &'a SharedShards,
     workers: &'a [Thread],
@@ -153,7 +154,7 @@ pub fn with_pool<R>(shared: &SharedShards, main: impl FnOnce(&WorkerPool<'_>) ->
 }
 
 impl WorkerPool<'_> {
-    /// Runs a step on every shard: in all threads if `together`, else in this one.
+    /// Runs a step on every shard: on all threads if `together`, else on the calling thread.
     ///
     /// # Errors
     /// Errors of the step; an internal error if a worker panicked.

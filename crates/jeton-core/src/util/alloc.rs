@@ -1,4 +1,4 @@
-//! Fallible allocation: an error instead of an abort where memory runs out.
+//! Fallible allocation, which returns an error instead of aborting when memory runs out.
 
 use hashbrown::HashTable;
 
@@ -43,7 +43,7 @@ pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| Error::memory(list.len().saturating_add(more).saturating_mul(size_of::<T>())))
 }
 
-/// Reserves capacity of a hash table for one more entry.
+/// Reserves capacity for one more entry in a hash table.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].

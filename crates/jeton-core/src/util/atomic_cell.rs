@@ -1,7 +1,7 @@
 //! Lock-free cell that holds one boxed value or nothing.
 //!
-//! Pools use it in place of a mutex: in a child process forked while another thread held a mutex, `lock` would wait
-//! forever; and locking and unlocking twice costs as much as encoding a word.
+//! Pools use it instead of a mutex, for two reasons. In a child process that was forked while another thread held a
+//! mutex, `lock` would wait forever. And locking and unlocking twice costs as much as encoding a word.
 
 use std::fmt;
 use std::ptr;
@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::OnceLock;
 
 /// Returns the value of `cell`, initialized on first use. Threads that race all run `make`, and the first value is
-/// kept. `get_or_init` would block on the initializing thread, forever in a child process forked during initialization.
+/// kept. `get_or_init` would instead wait for the initializing thread, forever in a child process that was forked
+/// during initialization.
 pub fn made_once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     match cell.get() {
         Some(value) => value,
         None => {
             let made = make();
-            cell.get_or_init(|| made) // which only moves it
+            cell.get_or_init(|| made) // this only moves it
         }
     }
 }
@@ -43,9 +44,9 @@ impl<T: Send> AtomicCell<T> {
     /// Removes and returns the value; `None` if the cell is empty.
     pub fn take(&self) -> Option<Box<T>> {
         let pointer = self.0.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: only `put` stores a pointer that is not null, which it got from a box and gave up. The swap removes
-        // it, so no other call returns it. `Acquire` here and `Release` there order the other thread's accesses to the
-        // box before this one.
+        // SAFETY: only `put` stores a pointer that is not null, and it took that pointer from a box. The swap removes
+        // the pointer, so no other call returns it. `Acquire` here and `Release` in `put` order the other thread's
+        // accesses to the box before this one.
         (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
     }
 
@@ -53,7 +54,7 @@ impl<T: Send> AtomicCell<T> {
     pub fn put(&self, value: Box<T>) -> Option<Box<T>> {
         let value = Box::into_raw(value);
         let done = self.0.compare_exchange(ptr::null_mut(), value, Ordering::Release, Ordering::Relaxed);
-        // SAFETY: `value` came from a box; the exchange failed, so it was not stored and no other thread has it.
+        // SAFETY: `value` came from a box. The exchange failed, so it was not stored, and no other thread has it.
         done.err().map(|_| unsafe { Box::from_raw(value) })
     }
 }
@@ -88,7 +89,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn what_is_put_is_taken_once() {
+    fn stored_value_is_taken_once() {
         let cell = AtomicCell::default();
         assert!(cell.take().is_none());
         assert!(cell.put(Box::new(1)).is_none());
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_lose_nothing() {
+    fn concurrent_threads_lose_no_value() {
         struct Counted<'a>(&'a AtomicUsize);
         impl Drop for Counted<'_> {
             fn drop(&mut self) {

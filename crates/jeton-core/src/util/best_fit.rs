@@ -1,11 +1,11 @@
 //! Best-fit decreasing bin packing: lengths → rows of one capacity.
 //!
-//! Items are placed by decreasing length, equal ones in their order, each into the row with the least free space that
-//! holds it, or into a new one. Of rows with equal free space the one that changed last is taken. Rows are numbered as
-//! they are opened.
+//! Items are placed by decreasing length; items of equal length keep their order. Each item is placed into the row
+//! with the least free space in which it fits, or into a new row. Of rows with equal free space, the one that changed
+//! last is chosen. Rows are numbered in the order in which they are opened.
 //!
-//! Cost: O(n log₆₄ capacity) time, by a counting sort and a bit set of the free spaces that rows have; memory of
-//! 8 bytes for each item and 8 for each unit of capacity.
+//! Cost: O(n log₆₄ capacity) time, by a counting sort and a bit set of the free spaces that occur; 8 bytes for each
+//! item and 8 for each unit of capacity.
 //!
 //! Source: Ding et al., Fewer Truncations Improve Language Modeling (arXiv 2404.10830), section 3.2.
 
@@ -14,7 +14,7 @@ use crate::util::alloc;
 
 const NONE: u32 = u32::MAX;
 
-/// Returns the row of each item. Lengths are from 1 to `capacity`, and there are less than `u32::MAX` of them.
+/// Returns the row of each item. Lengths must be from 1 to `capacity`, and there must be fewer than `u32::MAX` items.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].
@@ -28,7 +28,7 @@ pub fn best_fit(lengths: &[u32], capacity: u32) -> Result<Vec<u32>> {
     Ok(rows)
 }
 
-/// Indices by decreasing length, equal ones in their order.
+/// Returns the indices by decreasing length; equal lengths keep their order.
 fn decreasing(lengths: &[u32], capacity: u32) -> Result<Vec<u32>> {
     let mut starts = alloc::filled(0u32, capacity as usize + 1)?;
     lengths.iter().for_each(|&length| starts[length as usize] += 1);
@@ -45,7 +45,7 @@ fn decreasing(lengths: &[u32], capacity: u32) -> Result<Vec<u32>> {
     Ok(order)
 }
 
-/// Rows by their free space: a stack for each space, as a linked list.
+/// Rows by their free space: for each free space a stack of rows, as a linked list.
 struct FreeSpaces {
     capacity: u32,
     tops: Vec<u32>, // free space -> the row that changed last, or NONE
@@ -89,8 +89,8 @@ impl FreeSpaces {
     }
 }
 
-/// Set of small integers with the least member from a bound on: a bit of a level tells if a word of the level below has
-/// any.
+/// Set of small integers, with a lookup of the least member from a bound on. A bit of a level tells whether a word of
+/// the level below has any bit.
 struct BitSet {
     levels: Vec<Vec<u64>>,
 }
@@ -125,7 +125,7 @@ impl BitSet {
         }
     }
 
-    /// The least member that is at least `bound`.
+    /// Returns the least member that is at least `bound`.
     fn at_least(&self, bound: usize) -> Option<usize> {
         let mut at = bound;
         for (height, level) in self.levels.iter().enumerate() {
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// Best-fit decreasing by a search of all rows.
+    /// Best-fit decreasing by searching all rows.
     fn slow(lengths: &[u32], capacity: u32) -> Vec<u32> {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|&index| std::cmp::Reverse(lengths[index]));
@@ -173,14 +173,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_those_of_a_search(
+        fn rows_equal_those_of_a_plain_search(
             (capacity, lengths) in (1u32..300).prop_flat_map(|most| (Just(most), prop::collection::vec(1..=most, 0..200)))
         ) {
             prop_assert_eq!(best_fit(&lengths, capacity).unwrap(), slow(&lengths, capacity));
         }
 
         #[test]
-        fn a_bit_set_is_a_set(values in prop::collection::vec((0usize..5000, any::<bool>()), 0..200), bound in 0usize..5100) {
+        fn bit_set_equals_a_btree_set(values in prop::collection::vec((0usize..5000, any::<bool>()), 0..200), bound in 0usize..5100) {
             let (mut bits, mut set) = (BitSet::new(5000).unwrap(), BTreeSet::new());
             for (value, is_in) in values {
                 if is_in {

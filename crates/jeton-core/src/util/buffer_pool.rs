@@ -1,11 +1,11 @@
-//! Pools of one large result buffer each.
+//! Pools of large result buffers, one buffer each.
 //!
-//! The first write to fresh memory costs a page fault for every page. On a virtual machine whose host also has to allocate
-//! it, that takes some microseconds, as long as encoding the text. The buffer of a large result is therefore reused for the
-//! next one.
+//! The first write to fresh memory costs a page fault for every page. On a virtual machine whose host also has to
+//! allocate the page, a fault takes some microseconds, as long as encoding the text of the page. The buffer of a
+//! large result is therefore reused for the next one.
 //!
-//! Buffers are not in huge pages: one that the host has to allocate costs milliseconds, more than sequential access
-//! saves.
+//! Buffers do not use huge pages: a huge page that the host has to allocate costs milliseconds, more than it saves
+//! for sequential access.
 
 use crate::util::atomic_cell::AtomicCell;
 
@@ -21,7 +21,7 @@ pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 /// Buffers of offsets.
 pub static OFFSETS: BufferPool<i64> = BufferPool(AtomicCell::new());
 
-/// Sizes of buffers to keep, in bytes that were written: untouched capacity is no memory.
+/// Range of sizes of pooled buffers, in bytes that were written; untouched capacity takes no memory.
 const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=48 << 20;
 
 /// Pool of one buffer.
@@ -37,7 +37,7 @@ impl<T: Send + Copy> BufferPool<T> {
         list
     }
 
-    /// Returns a buffer of `len` values to overwrite: zeros, or those of an earlier use.
+    /// Returns a buffer of `len` values to overwrite, which are zeros or values of an earlier use.
     pub fn take_filled(&self, len: usize) -> Vec<T>
     where
         T: Default,
@@ -50,7 +50,7 @@ impl<T: Send + Copy> BufferPool<T> {
                 *list
             }
             None => {
-                // Room for the next results, which are about as large. Untouched, it is no memory.
+                // Capacity for the next results, which are about as large. Untouched, it takes no memory.
                 let mut list = vec![T::default(); if is_large { len + len / 4 } else { len }];
                 list.truncate(len);
                 list
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_taken_again() {
+    fn kept_buffer_is_reused() {
         let many = *POOLED_BYTES.start();
         let pool = BufferPool(AtomicCell::new());
         assert!(pool.take(many).capacity() >= many);

@@ -2,22 +2,23 @@
 
 use crate::error::{ErrorKind, Result};
 
-/// Returns the most bytes that stages may write for an input of `bytes`. The largest growth in practice is that of
-/// U+FDFA: 33 bytes for 3 under NFKC, 66 in the byte alphabet.
+/// Returns the maximum number of bytes that stages may write for an input of `bytes`. The largest growth in practice
+/// is that of U+FDFA: its 3 bytes become 33 under NFKC, and 66 in the byte alphabet.
 pub fn most_bytes(bytes: usize) -> usize {
     bytes.saturating_mul(100).saturating_add(1_000_000)
 }
 
-/// Callback that returns false to cancel the work. Cheap enough for every few thousand steps, too slow for every step.
+/// Callback that returns false to cancel the work. It is cheap enough to call every few thousand steps, but not at
+/// every step.
 pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
 
 /// Likewise, called by one of several threads.
 pub type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
-/// Steps of a loop between two calls of the callback: well under 10 ms of any loop here.
+/// Number of steps of a loop between two calls of the callback: well below 10 ms for any loop here.
 const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
-/// Cancellation check that calls [`KeepGoing`] once in a few thousand steps.
+/// Cancellation check that calls [`KeepGoing`] once every few thousand steps.
 pub struct CancelCheck<'a> {
     keep_going: KeepGoing<'a>,
     steps: u32,
@@ -29,7 +30,7 @@ impl<'a> CancelCheck<'a> {
         Self { keep_going, steps: 0 }
     }
 
-    /// Counts a step, and calls the callback when enough have passed.
+    /// Counts a step, and calls the callback once enough steps have passed.
     ///
     /// # Errors
     /// `Interrupted` when the callback returns false.

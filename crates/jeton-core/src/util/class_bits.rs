@@ -1,4 +1,4 @@
-//! Bits of the Unicode classes of the named patterns. build.rs reads this file, too.
+//! Bits of the Unicode classes of the named patterns. build.rs also includes this file.
 
 /// `\p{Lu}` and `\p{Lt}`.
 pub(crate) const UPPER: u8 = 1;

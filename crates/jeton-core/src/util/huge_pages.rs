@@ -1,9 +1,10 @@
 //! Huge pages for large tables, and prefaulting of result buffers.
 //!
 //! The first write to each page of 4 KiB costs a page fault, and random access to a table of hundreds of megabytes
-//! misses the TLB. Pages of 2 MiB reduce both: on a virtual machine, 8 MiB are written for the first time in 0.8 instead of
-//! 4.5 ms, but in 17 where the host has to allocate them (21 in small pages, which come more often from memory that it has
-//! allocated before). So tables use them, and id buffers, whose memory is new in each call, do not.
+//! misses the TLB. Pages of 2 MiB reduce both costs. On a virtual machine, the first write of 8 MiB takes 0.8 ms
+//! instead of 4.5 ms. If the host has to allocate the pages, it takes 17 ms (21 ms with small pages, for which the
+//! host more often reuses memory that it has already allocated). So tables use huge pages; id buffers, whose memory
+//! is new in each call, do not.
 //!
 //! Linux only (`madvise`); a no-op elsewhere. Left out: buffers that do not fill a huge page.
 
@@ -18,14 +19,14 @@ use crate::error::{Error, Result};
 /// Usual size of a huge page, and a multiple of every base page size.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Advises the system to back `memory` with huge pages where it fills them. The content stays.
+/// Advises the system to use huge pages for the parts of `memory` that fill them. The content does not change.
 pub fn advise<T>(memory: &mut [MaybeUninit<T>]) {
     let (start, len) = (memory.as_mut_ptr() as usize, std::mem::size_of_val(memory));
     let (first, last) = (start.next_multiple_of(HUGE_PAGE), (start + len) / HUGE_PAGE * HUGE_PAGE);
     #[cfg(target_os = "linux")]
     if first < last {
-        // SAFETY: the range is within `memory`, which is borrowed mutably, and the advice changes no content. Refusal is
-        // harmless.
+        // SAFETY: the range is within `memory`, which is borrowed mutably, and the advice changes no content. A
+        // refusal is harmless.
         unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -40,7 +41,7 @@ pub struct PrefaultRange {
     len: usize,
 }
 
-// SAFETY: only `prefault` uses the address, and it reads and writes nothing through it.
+// SAFETY: only `prefault` uses the address, and it neither reads nor writes through it.
 unsafe impl Send for PrefaultRange {}
 
 /// Returns the range of the first `most` bytes of `memory`.
@@ -48,20 +49,20 @@ pub fn prefault_range(memory: &mut [MaybeUninit<u8>], most: usize) -> PrefaultRa
     PrefaultRange { len: memory.len().min(most), start: NonNull::from(memory).cast() }
 }
 
-/// Maps the pages of a range, a microsecond each, while another thread writes there (`MADV_POPULATE_WRITE`). The
-/// content stays. If the system does not support it, each page is mapped at its first write.
+/// Maps the pages of a range, a microsecond each, while another thread writes to the range (`MADV_POPULATE_WRITE`).
+/// The content does not change. If the system does not support this, each page is mapped at its first write.
 ///
 /// # Safety
-/// The memory of `range` stays allocated, at the same address, until this returns.
+/// The memory of `range` must stay allocated, at the same address, until this function returns.
 pub unsafe fn prefault(range: PrefaultRange) {
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 4096; // or more, and then the system refuses
+        const PAGE: usize = 4096; // on a system with larger pages, the call is refused
         let start = range.start.as_ptr().addr();
         let (first, last) = (start.next_multiple_of(PAGE), (start + range.len) / PAGE * PAGE);
         for at in (first..last).step_by(HUGE_PAGE) {
-            // SAFETY: the address range is within `range`, which is allocated, as the caller guarantees. The advice maps
-            // pages and changes no content, so it does not affect the writing thread. Refusal is harmless.
+            // SAFETY: the address range is within `range`, which the caller guarantees to be allocated. The advice
+            // maps pages and changes no content, so it does not affect the writing thread. A refusal is harmless.
             unsafe { libc::madvise(at as *mut libc::c_void, HUGE_PAGE.min(last - at), libc::MADV_POPULATE_WRITE) };
         }
     }
@@ -71,16 +72,16 @@ pub unsafe fn prefault(range: PrefaultRange) {
 
 /// Boxed slice, in huge pages if it fills at least half of one.
 ///
-/// Invariant: `start` is the first of `len` initialized values that only this value accesses: an allocation with
-/// `HugeVec::layout` of `len`, or none if that has no size.
+/// Invariant: `start` is the first of `len` initialized values that only this value accesses. They are in an
+/// allocation with `HugeVec::layout` of `len`, or in none if that has size 0.
 pub struct HugeVec<T: Copy> {
     start: NonNull<T>,
     len: usize,
 }
 
-// SAFETY: the values belong to it alone (its invariant), as those of a `Box<[T]>`.
+// SAFETY: the values belong only to this value (its invariant), like those of a `Box<[T]>`.
 unsafe impl<T: Copy + Send> Send for HugeVec<T> {}
-// SAFETY: `&HugeVec` gives `&[T]` only; likewise.
+// SAFETY: `&HugeVec` only gives access to `&[T]`; see above.
 unsafe impl<T: Copy + Sync> Sync for HugeVec<T> {}
 
 impl<T: Copy> HugeVec<T> {
@@ -96,21 +97,21 @@ impl<T: Copy> HugeVec<T> {
         // SAFETY: the size is not 0.
         let start = unsafe { alloc(layout) }.cast::<MaybeUninit<T>>();
         let start = NonNull::new(start).ok_or_else(|| Error::memory(layout.size()))?;
-        // SAFETY: the slice ends within the allocation of `layout.size()` bytes, is aligned for `T` (`layout` asks for
-        // that or more), and nothing else refers to it yet.
+        // SAFETY: the slice ends within the allocation of `layout.size()` bytes and is aligned for `T` (`layout`
+        // requires at least that), and nothing else refers to it yet.
         let memory = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), layout.size() / size_of::<T>()) };
         advise(memory);
-        memory[..len].fill(MaybeUninit::new(value)); // at most what there is: the layout is that of `len` values or larger
+        memory[..len].fill(MaybeUninit::new(value)); // in bounds, because the layout is that of `len` values or larger
         Ok(Self { start: start.cast(), len })
     }
 
-    /// [`HugeVec::filled`]; aborts if there is no memory, like `vec!`.
+    /// Like [`HugeVec::filled`], but aborts if there is no memory, like `vec!`.
     pub fn filled_or_abort(value: T, len: usize) -> Self {
         Self::filled(value, len).unwrap_or_else(|_| handle_alloc_error(Self::layout(len).unwrap_or(Layout::new::<T>())))
     }
 
-    /// Returns the layout of `len` values, in whole huge pages if they fill half of one; `None` beyond the address
-    /// space.
+    /// Returns the layout of `len` values, rounded up to whole huge pages if they fill at least half of one; `None`
+    /// if it exceeds the address space.
     fn layout(len: usize) -> Option<Layout> {
         let layout = Layout::array::<T>(len).ok()?;
         if layout.size() < HUGE_PAGE / 2 {
@@ -126,8 +127,8 @@ impl<T: Copy> Deref for HugeVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to the table (its invariant), which is borrowed as
-        // long as the slice.
+        // SAFETY: the first `len` values are initialized and belong to this value (its invariant), which is borrowed
+        // for as long as the slice.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -135,7 +136,7 @@ impl<T: Copy> Deref for HugeVec<T> {
 impl<T: Copy> DerefMut for HugeVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `deref`, and the table is borrowed mutably.
+        // SAFETY: as for `deref`, and this value is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
@@ -143,7 +144,7 @@ impl<T: Copy> DerefMut for HugeVec<T> {
 impl<T: Copy> Drop for HugeVec<T> {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.len).filter(|layout| layout.size() > 0) {
-            // SAFETY: `filled` allocated it with this layout, which depends on `len` alone.
+            // SAFETY: `filled` allocated it with this layout, which depends only on `len`.
             unsafe { dealloc(self.start.as_ptr().cast(), layout) };
         }
     }
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stand_in_a_table() {
+    fn table_has_its_values() {
         for len in [0, 1, 10, HUGE_PAGE / 4, HUGE_PAGE + 17] {
             let mut table = HugeVec::filled([7u32, 8], len).unwrap();
             assert_eq!(table.iter().filter(|&&value| value == [7, 8]).count(), len);
@@ -180,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_not_there_is_an_error() {
+    fn failed_allocation_is_an_error() {
         for len in [1 << 44, usize::MAX / 8, usize::MAX / 2, usize::MAX] {
             assert!(matches!(HugeVec::filled(0u64, len).unwrap_err().kind(), crate::error::ErrorKind::Memory { .. }));
         }
     }
 
     #[test]
-    fn pages_are_mapped_while_they_are_written() {
+    fn prefault_runs_while_another_thread_writes() {
         let mut list: Vec<u8> = Vec::with_capacity(1 << 22);
         let memory = prefault_range(list.spare_capacity_mut(), usize::MAX);
         std::thread::scope(|scope| {

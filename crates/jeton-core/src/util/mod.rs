@@ -1,4 +1,4 @@
-//! Utilities without knowledge of tokenizers: memory, concurrency, SIMD, text encoding.
+//! Utilities that do not depend on tokenizers: memory, concurrency, SIMD, text encoding.
 //!
 //! ```text
 //! alloc, spill, huge_pages    fallible allocation; vectors that spill to files; large pages

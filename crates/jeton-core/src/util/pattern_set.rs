@@ -1,40 +1,42 @@
 //! Leftmost-longest search for many patterns: Aho–Corasick on a double-array trie.
 //!
-//! The node of a match has no failure link, nor do the nodes after it: a match that begins later is not wanted. A node inside of a
-//! pattern whose failure link leads to a match has that match, too, until the pattern itself matches.
+//! A node at the end of a pattern has no failure link, and neither have the nodes below it, because a match that
+//! begins later is not wanted. If the failure link of a node inside a pattern leads to a match, that match counts
+//! until the pattern itself matches.
 //!
-//! Between matches, 64 bytes at a time are compared with the first two bytes of the patterns: added tokens begin with `<|` or two
-//! spaces, where `<` or a space alone are frequent.
+//! Between matches, 64 bytes at a time are compared with the first two bytes of the patterns: added tokens often
+//! begin with `<|` or two spaces, while a single `<` or space is frequent in text.
 //!
-//! Cost: construction is linear in the bytes of the patterns; 16 bytes a slot. A search takes one step for each byte from a place
-//! where a pattern may begin. The crate aho-corasick takes quadratic time to build an automaton of patterns that are each other's
-//! prefixes: it follows the permutation of its states around each cycle (15 s for the 80,000 patterns x0, x1, … x79999). Source:
-//! Aho and Corasick 1975; leftmost semantics as in aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
+//! Cost: construction is linear in the bytes of the patterns; 16 bytes for each slot. A search takes one step for
+//! each byte from a position where a pattern may begin. The crate aho-corasick takes quadratic time to build an
+//! automaton of patterns that are prefixes of each other, because it follows the permutation of its states around
+//! each cycle (15 s for the 80,000 patterns x0, x1, … x79999). Source: Aho and Corasick 1975; leftmost semantics as
+//! in aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
 
 use super::simd::block::Block;
 use super::simd::{self, Instructions};
 use super::trie::{Trie, NONE, ROOT};
 
-/// Failure link of a node after which the search ends.
+/// Failure link of a node at which the search ends.
 const DEAD: u32 = u32::MAX;
 
-/// Ranges of bytes with which the 64 bytes are compared, at most: those of ASCII, and the others.
+/// Maximum number of byte ranges with which the 64 bytes are compared, in ASCII and beyond ASCII each.
 const MAX_RANGES: usize = 3;
 
 /// Patterns to search for.
 #[derive(Debug, Clone)]
 pub struct PatternSet {
-    trie: Trie,                 // value of a node: the pattern that matches at its end
+    trie: Trie,                 // value of a node: the pattern that ends there
     links: Vec<u32>,            // node -> failure link
-    lens: Vec<usize>,           // of the patterns
-    begins: [Vec<(u8, u8)>; 2], // ranges that hold the first bytes of all patterns, and the second ones
+    lens: Vec<usize>,           // lengths of the patterns
+    begins: [Vec<(u8, u8)>; 2], // ranges that contain the first bytes of all patterns, and ranges that contain the second bytes
 }
 
-/// Places of a text where patterns may begin.
+/// Positions of a text at which patterns may begin.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Candidates {
-    end: usize, // bytes up to here have been compared
-    bits: u64,  // of the last 64 of them
+    end: usize, // all bytes up to here have been compared
+    bits: u64,  // candidates among the last 64 bytes
 }
 
 /// A match.
@@ -49,7 +51,7 @@ pub struct PatternMatch {
 }
 
 impl PatternSet {
-    /// Builds a set of patterns that are not empty. Of two equal ones the first is found.
+    /// Builds a set of patterns, which must not be empty. Of two equal patterns, the first one is found.
     pub fn new(patterns: &[&[u8]]) -> Self {
         let mut nodes = Vec::new(); // (depth, node)
         let ids = (0..patterns.len() as u32).rev();
@@ -83,8 +85,8 @@ impl PatternSet {
         Self { trie, links, lens: patterns.iter().map(|pattern| pattern.len()).collect(), begins }
     }
 
-    /// Returns the leftmost match that begins at or after `from`; the longest of those. `candidates`: of this text and set, from
-    /// the previous call.
+    /// Returns the leftmost match that begins at or after `from`; if several begin there, the longest. `candidates`
+    /// must come from the previous call with this text and set.
     #[inline]
     pub fn find(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<PatternMatch> {
         let (mut node, mut last) = (ROOT, None);
@@ -153,7 +155,8 @@ impl PatternSet {
     }
 }
 
-/// Returns ranges that hold all of some bytes: the nearest ones are joined, except from ASCII to the others, until they are few.
+/// Returns ranges that contain all of some bytes. The nearest ranges are joined, except across the end of ASCII,
+/// until there are few.
 fn ranges(has: &[bool; 256]) -> Vec<(u8, u8)> {
     let halves = [0..=0x7F, 0x80..=0xFF].map(|half: std::ops::RangeInclusive<u8>| {
         let mut ranges: Vec<(u8, u8)> = half.filter(|&byte| has[usize::from(byte)]).map(|byte| (byte, byte)).collect();
@@ -169,8 +172,8 @@ fn ranges(has: &[bool; 256]) -> Vec<(u8, u8)> {
     halves.concat()
 }
 
-/// Returns the failure link of a node below the first level, whose pattern does not end there: the node of the longest proper
-/// suffix, from the links of shorter ones.
+/// Returns the failure link of a node below the first level at which no pattern ends: the node of the longest proper
+/// suffix, computed from the links of shorter ones.
 fn next_link(trie: &Trie, links: &[u32], node: u32) -> u32 {
     let (parent, byte) = trie.parent(node);
     let mut link = links[parent as usize];
@@ -192,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// Follows the definition.
+    /// Plain search that follows the definition.
     fn plain(patterns: &[Vec<u8>], text: &[u8], from: usize) -> Option<PatternMatch> {
         (from..text.len()).find_map(|start| {
             let at_start = (0..patterns.len()).filter(|&i| text[start..].starts_with(&patterns[i]));
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_of_long_texts_one_after_the_other() {
+    fn successive_matches_in_long_texts_equal_the_definition() {
         let mut state = 1u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_begin_with_many_bytes() {
+    fn patterns_with_many_first_bytes_are_found() {
         let patterns: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte, byte]).collect();
         let set = PatternSet::new(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>());
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Id of the process.
 
-/// Returns the id of this process, which is not 0. WebAssembly has one process, without an id: the standard library panics.
+/// Returns the id of this process, which is not 0. WebAssembly has a single process without an id, for which the
+/// standard library would panic.
 pub(crate) fn id() -> u32 {
     if cfg!(target_family = "wasm") {
         1

@@ -1,17 +1,17 @@
-//! Lookup tables, code point → one byte, made from Unicode properties of `regex-syntax`.
+//! Lookup tables, code point → one byte, built from Unicode properties of `regex-syntax`.
 //!
-//! A two-stage table: blocks of code points that have the same values are stored once. Built from ranges, of which most cover
-//! whole blocks, in a tenth of a millisecond; two loads for each lookup.
+//! A two-stage table: blocks of code points with equal values are stored once. Building takes a tenth of a
+//! millisecond, from ranges that mostly cover whole blocks; a lookup takes two loads.
 
 use std::collections::HashMap;
 
-/// Code points in a block: those that differ only in the last byte of their UTF-8.
+/// Number of code points in a block, which differ only in the last byte of their UTF-8.
 pub(crate) const BLOCK: usize = 64;
 
 /// Two-stage table of the value of each code point.
 #[derive(Debug, Clone)]
 pub(crate) struct PropertyTable {
-    /// Index into `values` of the block of each run of [`BLOCK`] code points.
+    /// For each run of [`BLOCK`] code points, the index of its block in `values`.
     pub(crate) blocks: Vec<u16>,
     /// Distinct blocks, concatenated.
     pub(crate) values: Vec<u8>,
@@ -60,7 +60,8 @@ impl PropertyTable {
         let mut last: (&[u8; BLOCK], u16) = (&[0; BLOCK], distinct.number(&[0; BLOCK]));
         let number = |block| {
             if block != last.0 {
-                // Most blocks equal the one before: of ideographs, or without characters. Hashing all takes a millisecond.
+                // Most blocks equal the previous one, such as those of ideographs or of unassigned characters.
+                // Hashing all blocks would take a millisecond.
                 last = (block, distinct.number(block));
             }
             last.1
@@ -86,7 +87,7 @@ impl PropertyTable {
 /// Values of [`BLOCK`] code points while a table is built.
 #[derive(Clone, Copy)]
 enum Block {
-    /// All of them.
+    /// All code points have this value.
     Uniform(u8),
     /// Index of the values.
     Mixed(usize),
@@ -108,7 +109,8 @@ impl Distinct {
     }
 }
 
-/// Returns the ranges of a class of `regex-syntax`; none for an invalid one. The classes of the core are valid.
+/// Returns the ranges of a class of `regex-syntax`; none for an invalid class. The classes used in the core are
+/// valid.
 pub(crate) fn ranges(class: &str) -> Vec<(u32, u32)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(set))) => {

@@ -8,7 +8,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::atomic_cell::made_once;
 
-/// Names of the scripts; characters of others are `Other`, those without a script `None`.
+/// Names of the scripts. Characters of other scripts are `Other`, those without a script `None`.
 const NAMES: [&str; 43] = [
     "Latin",
     "Cyrillic",
@@ -54,13 +54,13 @@ const NAMES: [&str; 43] = [
     "Ol_Chiki",
     "Adlam",
 ];
-/// Number of a character of another script.
+/// Number for a character of any other script.
 const OTHER: usize = NAMES.len();
-/// Number of a character without a script: a digit, punctuation, white space.
+/// Number for a character without a script: a digit, punctuation, white space.
 pub(crate) const NONE: usize = NAMES.len() + 1;
 
-/// Share of kana, in percent, from which a text in Han and kana is Japanese: Chinese text has a few in quotations,
-/// Japanese text half.
+/// Minimum share of kana, in percent, for a text in Han and kana to be Japanese. Chinese text has a few kana in
+/// quotations, Japanese text about half.
 const JAPANESE_PERCENT: usize = 10;
 
 /// Returns the names of all scripts by number.
@@ -68,13 +68,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().chain(["Other", "None"])
 }
 
-/// Ranges of characters in order, with the index of their script.
+/// Returns the ranges of characters in order, each with the index of its script.
 fn ranges() -> &'static [(char, char, usize)] {
     static RANGES: OnceLock<Vec<(char, char, usize)>> = OnceLock::new();
     made_once::<Vec<_>>(&RANGES, || {
         let mut table = Vec::new();
         let mut add = |class: &str, script: usize| {
-            // The constants are valid classes, which a test checks.
+            // The constants are valid classes; a test checks this.
             if let Ok(HirKind::Class(Class::Unicode(set))) =
                 regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind)
             {
@@ -99,7 +99,8 @@ pub(crate) fn script(c: char) -> usize {
     ranges().get(at).filter(|&&(first, ..)| first <= c).map_or(OTHER, |&(.., script)| script)
 }
 
-/// Returns the name of the script that most characters of a text have; `Japanese` for Han with kana; `None` without any.
+/// Returns the name of the script that most characters of a text have; `Japanese` for Han with kana; `None` if no
+/// character has a script.
 ///
 /// ```
 /// use jeton_core::util::scripts::main_script;
@@ -148,7 +149,7 @@ mod tests {
         assert!(('\0'..='\x7f').all(|c| script(c) == if c.is_ascii_alphabetic() { 0 } else { NONE }));
     }
     #[test]
-    fn main_script_of_mixed_texts() {
+    fn most_characters_decide_the_main_script() {
         let cases = [
             ("", "None"),
             ("漢字", "Han"),

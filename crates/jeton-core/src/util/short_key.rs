@@ -1,10 +1,10 @@
 //! Keys of short byte strings: up to 15 bytes, zero padding, and the length in the last byte.
 //!
-//! Invariant: two strings of up to 15 bytes are equal if and only if their keys are, so that a comparison is one
-//! instruction and reads no other memory. Longer strings have a last byte of 16; the other bytes of their key are the
-//! caller's. The layout in memory is the same on every machine.
+//! Invariant: two strings of up to 15 bytes are equal if and only if their keys are equal. So a comparison is one
+//! instruction and reads no other memory. The key of a longer string has 16 as its last byte; the caller defines the
+//! other bytes. The layout in memory is the same on every machine.
 
-/// Longest string that is its own key, in bytes.
+/// Maximum length of a string that is its own key, in bytes.
 pub(crate) const MAX_BYTES: usize = 15;
 
 /// Last byte of the key of a longer string.
@@ -31,17 +31,18 @@ impl ShortKey {
     /// Key of the empty string.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// Makes the key of the first `len` bytes of `sixteen`; for a longer string that of [`ShortKey::longer`] with 0.
+    /// Computes the key of the first `len` bytes of `sixteen`; for a longer string, that of [`ShortKey::longer`] with
+    /// 0.
     #[inline(always)]
     pub(crate) fn new(sixteen: [u8; 16], len: usize) -> Self {
         let [own, length] = MASKS[len.min(MAX_BYTES + 1)];
         Self(u128::from_ne_bytes(sixteen) & own | length)
     }
 
-    /// Makes the key of a string.
+    /// Computes the key of a string.
     #[inline]
     pub(crate) fn of(string: &[u8]) -> Self {
-        // Two loads that overlap: a copy of any length is a call.
+        // Two overlapping loads, because a copy of variable length would be a function call.
         let start = &string[..string.len().min(16)];
         let (eight, four) = ((start.first_chunk(), start.last_chunk()), (start.first_chunk(), start.last_chunk()));
         let sixteen = if let (Some(&first), Some(&last)) = eight {
@@ -54,7 +55,7 @@ impl ShortKey {
         Self::new(sixteen.to_le_bytes(), string.len())
     }
 
-    /// Makes a key of a longer string that stores 120 bits of the caller.
+    /// Creates the key of a longer string, with 120 bits that the caller defines.
     pub(crate) fn longer(bits: u128) -> Self {
         Self((bits & !(0xFF << 120) | LONGER << 120).to_le())
     }
@@ -71,15 +72,16 @@ impl ShortKey {
         self.0.to_le()
     }
 
-    /// Returns the string, unless it is longer.
+    /// Returns the string; not for the key of a longer string.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 initialized bytes, borrowed as long as `self`; bytes need no alignment.
+        // SAFETY: an integer of 16 initialized bytes, borrowed for as long as `self`; bytes need no alignment.
         let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer that orders strings of up to 15 bytes; plus one, it is after all strings with the same 15 bytes.
+    /// Returns an integer that orders strings of up to 15 bytes. This integer plus one follows all strings with the
+    /// same 15 bytes.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_equal_and_ordered_as_strings() {
+    fn keys_are_equal_and_ordered_like_strings() {
         let letters: &[u8] = b"\0a\xFF";
         let mut strings: Vec<Vec<u8>> = vec![Vec::new()];
         for len in 0..=MAX_BYTES {

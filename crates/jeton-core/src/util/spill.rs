@@ -1,28 +1,28 @@
 //! Vectors that spill to memory-mapped files beyond a memory limit.
 //!
-//! A [`SpillVec`] is a slice to its user, in memory or in a file, and no result depends on which. Resident pages of a
-//! mapped file count as memory of the process. While work runs, a thread checks every millisecond how many there are
-//! ([`MemoryLimit::enforce_during`]), and loops that touch many pages check, too ([`MemoryLimit::enforce`]). Beyond the
-//! limit pages are released: their content stays in the page cache of the system or on the disk, and the next access
-//! costs a page fault, about a microsecond.
+//! A [`SpillVec`] is a slice to its user, in memory or in a file; no result depends on where it is. Resident pages of
+//! a mapped file count as memory of the process. While work runs, a thread checks every millisecond how many resident
+//! pages there are ([`MemoryLimit::enforce_during`]); loops that touch many pages also check
+//! ([`MemoryLimit::enforce`]). Beyond the limit, pages are released: their content stays in the page cache of the
+//! system or on the disk, and the next access costs a page fault of about a microsecond.
 //!
-//! Only the excess is released: the first bytes of the mapped vectors, as many as fit, stay mapped, so that the number
-//! of page faults grows with the excess. Releasing all pages made learning 20 times slower as soon as the vectors did
-//! not fit.
+//! Only the excess is released: the first bytes of the mapped vectors, as many as fit, stay mapped, so that the
+//! number of page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon
+//! as the vectors do not fit.
 //!
-//! The allocator is trimmed, too, because it keeps what other vectors and tables have freed.
+//! The allocator is trimmed as well, because it keeps memory that other vectors and tables have freed.
 //!
-//! Memory that the process had before the limit was made is not counted: a Python process with NumPy has 50 MB before
-//! it does any work.
+//! Memory that the process had before the limit was created is not counted: a Python process with NumPy has 50 MB
+//! before it does any work.
 //!
 //! Invariant: the values of a vector do not depend on where it is stored. Every allocation is fallible. [`Storage`]
 //! creates the files.
 //!
-//! Fork: another thread may hold the lock of the registry at that moment, so a child process never takes it (see
-//! `Shared::registry`); the system alone manages the pages of mapped files there.
+//! Fork: another thread may hold the lock of the registry at that moment, so a child process never takes the lock
+//! (see `Shared::registry`). In a child process only the system manages the pages of mapped files.
 //!
-//! Cost: that of a `Vec` while a vector is in memory. Left out: systems that do not report resident memory; they manage
-//! mapped pages alone.
+//! Cost: that of a `Vec` while a vector is in memory. Left out: systems that do not report resident memory; there,
+//! only the system manages mapped pages.
 
 use std::alloc::{alloc, dealloc, realloc, Layout};
 use std::fmt;
@@ -36,14 +36,14 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, ErrorKind, Result};
 use crate::util::{huge_pages, process};
 
-/// Smallest vector that moves to a file, in bytes.
+/// Minimum size of a vector that moves to a file, in bytes.
 const LARGE: usize = 1 << 20;
 
-/// Alignment of mapped files: every page size divides it or is a multiple of it.
+/// Alignment of mapped files. Every page size divides it or is a multiple of it.
 pub const PAGE: usize = 4096;
 
-/// Interval of the checks in [`MemoryLimit::enforce_during`]. In this time a thread touches about ten megabytes, because
-/// the system also maps neighbors of a touched page.
+/// Interval of the checks in [`MemoryLimit::enforce_during`]. In this time a thread touches about ten megabytes,
+/// because the system also maps the neighbors of a touched page.
 const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Creates mapped files, and reports resident memory.
@@ -51,7 +51,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Creates and maps a file of `bytes` bytes.
     ///
     /// # Errors
-    /// I/O errors: the disk is full.
+    /// I/O errors, for example if the disk is full.
     fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
     /// Returns the resident memory of this process; `None` if the system does not report it.
@@ -64,9 +64,9 @@ pub trait Storage: fmt::Debug + Send + Sync {
 /// Mapped file that only this process accesses.
 ///
 /// # Safety
-/// [`Mapping::start`] is the first of [`Mapping::bytes`] initialized bytes, at a multiple of [`PAGE`], that are valid
+/// [`Mapping::start`] is the first of [`Mapping::bytes`] initialized bytes, at a multiple of [`PAGE`]. They are valid
 /// for reads and writes through this pointer until the value is dropped. Neither changes while the value exists.
-/// Nothing else reads or writes these bytes, except a value returned by its [`Mapping::grown`]. [`Mapping::release`] does
+/// Nothing else reads or writes these bytes, except a value returned by [`Mapping::grown`]. [`Mapping::release`] does
 /// not change the content.
 pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Returns the address of the first byte.
@@ -75,13 +75,14 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Returns the size in bytes.
     fn bytes(&self) -> usize;
 
-    /// Extends the file and maps it again. The content stays, and may no longer be accessed through this value.
+    /// Extends the file and maps it again. The content does not change, and must no longer be accessed through this
+    /// value.
     ///
     /// # Errors
-    /// I/O errors: the disk is full; this value is then unchanged.
+    /// I/O errors, for example if the disk is full; this value is then unchanged.
     fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
-    /// Releases the pages after the first `keep` bytes. Their content stays.
+    /// Releases the pages after the first `keep` bytes. Their content does not change.
     fn release(&self, keep: usize);
 
     /// Returns the bytes of its pages that are mapped now; `None` if the system does not report them.
@@ -97,28 +98,31 @@ pub struct Resident {
     pub mapped: usize,
 }
 
-/// Pages are released from the limit less this part of it on, for pages that are mapped between two checks.
+/// Divisor of the limit for a reserve: pages are released from the limit minus this part on, because more pages are
+/// mapped between two checks.
 const SLACK: usize = 16;
 
-/// Consecutive checks that must exceed the limit after a release before the pages of vectors are counted. Between a release
-/// and the look at its effect, other threads map pages again, as many as a small limit allows, so one check proves nothing.
+/// Number of consecutive checks that must exceed the limit after a release before the pages of vectors are counted.
+/// Between a release and the following check, other threads map pages again, as many as a small limit allows, so a
+/// single check proves nothing.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.
 #[derive(Debug, Default)]
 struct Registry {
     mappings: Vec<Registered>,
-    exceeded: u32, // consecutive checks that still exceeded the limit after a release
+    exceeded: u32, // number of consecutive checks that exceeded the limit even after a release
     trims: Trims,
 }
 
-/// Interval of trims of the allocator. A trim visits all free blocks, and their pages fault when they are allocated again.
+/// Interval between trims of the allocator. A trim visits all free blocks, and their pages fault when they are
+/// allocated again.
 const TRIM_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Longest interval of trims that have released less than a sixteenth of the limit.
+/// Maximum interval, for trims that have released less than a sixteenth of the limit.
 const LONGEST_TRIM_INTERVAL: Duration = Duration::from_millis(640);
 
-/// Times of trims of the allocator.
+/// Schedule of trims of the allocator.
 #[derive(Debug, Default)]
 struct Trims {
     last: Option<Instant>,
@@ -130,7 +134,7 @@ impl Trims {
         self.last.is_none_or(|last| last.elapsed() >= self.interval)
     }
 
-    /// Records a trim. The interval doubles after a trim in vain.
+    /// Records a trim. The interval doubles after a trim that released little.
     fn record(&mut self, is_in_vain: bool) {
         let doubled = self.interval.saturating_mul(2).min(LONGEST_TRIM_INTERVAL);
         self.interval = if is_in_vain { doubled.max(TRIM_INTERVAL) } else { TRIM_INTERVAL };
@@ -150,19 +154,19 @@ struct Shared {
     storage: Box<dyn Storage>,
     process: u32,
     own_before: usize,
-    mapped_before: AtomicUsize, // pages of other files: libraries, mostly
+    mapped_before: AtomicUsize, // pages of other files, mostly libraries
     in_memory: AtomicUsize,     // bytes of vectors in memory
     registry: Mutex<Registry>,
 }
 
 impl Shared {
-    /// Returns the bytes that vectors may take in memory; learning has other tables, too.
+    /// Returns the number of bytes that vectors may take in memory; the rest is for other tables of learning.
     fn share(&self) -> usize {
         self.limit / 2
     }
 
-    /// Locks the registry of mapped vectors; `None` in a child process that was forked from the one that created
-    /// the limit: another thread may have held the lock at the fork, and it would never be released.
+    /// Locks the registry of mapped vectors. Returns `None` in a child process forked from the one that created the
+    /// limit: another thread may have held the lock at the fork, and it would never be released.
     fn registry(&self) -> Option<MutexGuard<'_, Registry>> {
         (process::id() == self.process).then(|| self.registry.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -174,8 +178,9 @@ impl Shared {
         }
     }
 
-    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. The allocator keeps what
-    /// the vectors and tables of a pass have freed, for each thread: that has been two thirds of a limit.
+    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. For each thread,
+    /// the allocator keeps memory that the vectors and tables of a pass have freed, which has been up to two thirds
+    /// of a limit.
     fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
         let own = resident.own.saturating_sub(self.own_before);
         let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));
@@ -190,8 +195,8 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages beyond the limit. They may always take half of it: with less, other tables have exceeded the limit already, and
-    /// each access would cost a page fault.
+    /// Releases mapped pages beyond the limit. They may always take half of it: if less were left, other tables would
+    /// already have exceeded the limit, and each access would cost a page fault.
     ///
     /// Three quarters of that share are the first bytes of vectors, which are pinned and never released: for random access,
     /// any choice is equally good. The remaining quarter serves all other pages until it is full again.
@@ -203,7 +208,7 @@ impl Shared {
         let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
         self.trim(&mut resident, before, &mut registry.trims);
-        // What was in memory before may have been freed since, so vectors are counted in any case.
+        // Memory that the process had before may have been freed since, so vectors are counted in any case.
         let own = resident.own.saturating_sub(self.own_before).max(self.in_memory.load(Ordering::Relaxed));
         let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {
@@ -216,7 +221,8 @@ impl Shared {
             pinned -= keep;
             mapping.release(keep);
         }
-        // If that never suffices, other pages are not those of vectors: libraries that were loaded since.
+        // If releases never suffice, the excess pages are not those of vectors, but of libraries that were loaded
+        // since.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) <= allowed {
             registry.exceeded = 0;
@@ -225,7 +231,8 @@ impl Shared {
         registry.exceeded += 1;
         if registry.exceeded == CHECKS {
             registry.exceeded = 0;
-            // Pages that other threads map until then count as pages of vectors, so others are never overestimated.
+            // Pages that other threads map in the meantime count as pages of vectors, so foreign pages are never
+            // overestimated.
             let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
             let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
             let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));
@@ -242,7 +249,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Returns no limit.
+    /// Returns a limit that is never exceeded.
     pub const fn unlimited() -> Self {
         Self { shared: None, in_files: false }
     }
@@ -250,7 +257,7 @@ impl MemoryLimit {
     /// Creates a limit of about `limit` bytes in addition to the current memory of the process.
     pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
         let mut resident = storage.resident().unwrap_or_default();
-        // What an earlier step, such as counting, has freed is not memory that the process needs.
+        // Memory that an earlier step, such as counting, has freed is not memory that the process needs.
         if resident.own > limit / 4 {
             storage.trim();
             resident = storage.resident().unwrap_or_default();
@@ -268,13 +275,14 @@ impl MemoryLimit {
         Self { shared: Some(Arc::new(shared)), in_files: false }
     }
 
-    /// Returns the same limit for vectors that are accessed in order: they are in files from the start, with no pinned
-    /// pages.
+    /// Returns the same limit for vectors that are accessed in order: they are in files from the start, without
+    /// pinned pages.
     pub fn in_files(&self) -> Self {
         Self { shared: self.shared.clone(), in_files: true }
     }
 
-    /// Returns the bytes of working memory for one of `threads` threads: an eighth of the limit is for all of them.
+    /// Returns the bytes of working memory for one of `threads` threads, which together may use an eighth of the
+    /// limit.
     pub fn working_memory(&self, threads: usize) -> usize {
         self.shared.as_ref().map_or(usize::MAX, |shared| shared.limit / 8 / threads.max(1))
     }
@@ -289,7 +297,7 @@ impl MemoryLimit {
         self.shared.as_ref().map_or(usize::MAX, |shared| shared.share())
     }
 
-    /// Returns true if vectors of `bytes` bytes in total exceed their memory.
+    /// Returns true if vectors of `bytes` bytes in total exceed the memory for vectors.
     pub fn is_tight(&self, bytes: usize) -> bool {
         self.shared.as_ref().is_some_and(|shared| bytes > shared.share())
     }
@@ -301,7 +309,7 @@ impl MemoryLimit {
         }
     }
 
-    /// Returns unused memory to the system if vectors of `bytes` bytes in total exceed their memory.
+    /// Returns unused memory to the system if vectors of `bytes` bytes in total exceed the memory for vectors.
     pub fn trim_for(&self, bytes: usize) {
         if let Some(shared) = self.shared.as_ref().filter(|_| self.is_tight(bytes)) {
             shared.storage.trim();
@@ -315,8 +323,8 @@ impl MemoryLimit {
         }
     }
 
-    /// Bounds the pages of vectors that were made under other limits, and releases them. They are not counted among the
-    /// memory that the process had before.
+    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages.
+    /// They do not count as memory that the process had before.
     pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
         let Some(shared) = &self.shared else { return };
         let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());
@@ -340,7 +348,7 @@ impl MemoryLimit {
                     shared.enforce();
                 }
             };
-            // If no thread can be started, the system alone manages the pages.
+            // If no thread can be started, only the system manages the pages.
             let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
             let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
             work()
@@ -355,10 +363,11 @@ impl MemoryLimit {
     }
 }
 
-/// Steps of a loop over mapped pages between two checks: in that time it maps about a megabyte.
+/// Number of steps of a loop over mapped pages between two checks, in which it maps about a megabyte.
 const STEPS: u32 = 1 << 12;
 
-/// Check of mapped pages for loops that read vectors in order, and so map pages faster than the enforcing thread may run.
+/// Check of mapped pages for loops that read vectors in order. Such a loop may map pages faster than the enforcing
+/// thread runs.
 pub struct PageCheck<'a> {
     memory: &'a MemoryLimit,
     steps: u32,
@@ -370,7 +379,7 @@ impl<'a> PageCheck<'a> {
         Self { memory, steps: 0 }
     }
 
-    /// Counts a step, and enforces the limit when enough have passed.
+    /// Counts a step, and enforces the limit once enough steps have passed.
     #[inline]
     pub fn check(&mut self) {
         self.steps += 1;
@@ -381,7 +390,7 @@ impl<'a> PageCheck<'a> {
     }
 }
 
-/// Ends the enforcing thread, also when the work panics.
+/// Ends the enforcing thread, even if the work panics.
 struct End<'a> {
     done: &'a AtomicBool,
     keeper: Option<&'a std::thread::Thread>,
@@ -398,9 +407,9 @@ impl Drop for End<'_> {
 
 /// Growable array, in memory or in a mapped file.
 ///
-/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. Only this vector accesses
-/// them: in `mapping`, if there is one, else in an allocation of the global allocator with the layout of `capacity` values
-/// (none for 0).
+/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. Only this vector
+/// accesses them. They are in `mapping`, if there is one, else in an allocation of the global allocator with the
+/// layout of `capacity` values (none for 0).
 pub struct SpillVec<T: Copy> {
     start: NonNull<T>,
     len: usize,
@@ -409,9 +418,10 @@ pub struct SpillVec<T: Copy> {
     memory: MemoryLimit,
 }
 
-// SAFETY: the values belong to the vector alone (its invariant), as those of a `Vec`; a `Mapping` is `Send` and `Sync`.
+// SAFETY: the values belong only to this vector (its invariant), like those of a `Vec`; a `Mapping` is `Send` and
+// `Sync`.
 unsafe impl<T: Copy + Send> Send for SpillVec<T> {}
-// SAFETY: `&SpillVec` gives `&[T]` only; likewise.
+// SAFETY: `&SpillVec` only gives access to `&[T]`; see above.
 unsafe impl<T: Copy + Sync> Sync for SpillVec<T> {}
 
 impl<T: Copy> SpillVec<T> {
@@ -433,7 +443,7 @@ impl<T: Copy> SpillVec<T> {
     /// Reserves capacity for `more` values.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`]; I/O errors: the disk is full. The vector is then unchanged.
+    /// [`ErrorKind::Memory`]; I/O errors, for example if the disk is full. The vector is then unchanged.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<()> {
         if self.capacity - self.len < more {
@@ -460,7 +470,7 @@ impl<T: Copy> SpillVec<T> {
         Layout::array::<T>(capacity).map_err(|_| Error::memory(capacity.saturating_mul(size_of::<T>())))
     }
 
-    /// Changes the capacity of a vector in memory; not below its length.
+    /// Changes the capacity of a vector in memory; the capacity must not be less than the length.
     fn resize_in_memory(&mut self, capacity: usize) -> Result<()> {
         let (old, new) = (Self::layout(self.capacity)?, Self::layout(capacity)?);
         if new.size() == 0 {
@@ -471,15 +481,15 @@ impl<T: Copy> SpillVec<T> {
             // SAFETY: the size is not 0.
             unsafe { alloc(new) }
         } else {
-            // SAFETY: without a mapping the values are an allocation with the layout `old`; the new size is not 0, and
-            // `Layout::array` has checked that it does not overflow.
+            // SAFETY: without a mapping the values are in an allocation with the layout `old`. The new size is not 0,
+            // and `Layout::array` has checked that it does not overflow.
             unsafe { realloc(self.start.as_ptr().cast(), old, new.size()) }
         };
         let before = self.bytes();
         self.start = NonNull::new(start.cast()).ok_or_else(|| Error::memory(new.size()))?;
         self.capacity = capacity;
         self.count(before, self.bytes());
-        // SAFETY: these are the values of the allocation behind the first `len`; nothing else refers to them here.
+        // SAFETY: these are the values of the allocation after the first `len`; nothing else refers to them here.
         huge_pages::advise(unsafe {
             std::slice::from_raw_parts_mut(
                 self.start.as_ptr().cast::<MaybeUninit<T>>().add(self.len),
@@ -499,30 +509,30 @@ impl<T: Copy> SpillVec<T> {
             None => shared.storage.create(bytes)?,
         };
         let start: NonNull<T> = mapping.start().cast();
-        // Size and alignment, which `Mapping` guarantees, are also checked here.
+        // The size and the alignment, which `Mapping` guarantees, are also checked here.
         if mapping.bytes() < bytes || !start.as_ptr().addr().is_multiple_of(PAGE) {
             return Err(ErrorKind::Internal("a mapped file that is too small".into()).into());
         }
         shared.add(&mapping, !self.memory.in_files);
         if self.mapping.is_none() {
-            // SAFETY: `len` values are initialized here (the invariant); the mapping has at least `capacity` ≥ `len`
-            // (checked above), begins at a page, for which `grow` has checked the alignment of `T`, and does not
-            // overlap.
+            // SAFETY: `len` values are initialized here (the invariant). The mapping has at least `capacity` ≥ `len`
+            // values (checked above), begins at a page, for which `grow` has checked the alignment of `T`, and does
+            // not overlap.
             unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
             self.forget();
         }
-        // If the vector was in a file already, the new mapping begins with its content (`Mapping::grown`).
+        // If the vector was already in a file, the new mapping begins with its content (`Mapping::grown`).
         (self.start, self.capacity, self.mapping) = (start, capacity, Some(mapping));
         Ok(())
     }
 
-    /// Frees the storage after the values were moved or dropped; the length stays.
+    /// Frees the storage after the values have been moved or dropped. The length does not change.
     fn forget(&mut self) {
         if self.mapping.take().is_none() {
             self.count(self.bytes(), 0);
             if let Ok(layout) = Self::layout(self.capacity) {
                 if layout.size() > 0 {
-                    // SAFETY: without a mapping the values are an allocation with this layout.
+                    // SAFETY: without a mapping the values are in an allocation with this layout.
                     unsafe { dealloc(self.start.as_ptr().cast(), layout) };
                 }
             }
@@ -532,7 +542,7 @@ impl<T: Copy> SpillVec<T> {
 
     /// Returns the capacity in bytes.
     pub fn bytes(&self) -> usize {
-        self.capacity * size_of::<T>() // no overflow: there is an allocation or a file of this size
+        self.capacity * size_of::<T>() // no overflow, because an allocation or a file has this size
     }
 
     fn count(&self, before: usize, after: usize) {
@@ -548,7 +558,7 @@ impl<T: Copy> SpillVec<T> {
     #[inline]
     pub fn push(&mut self, value: T) -> Result<()> {
         self.reserve(1)?;
-        // SAFETY: `reserve` has made the capacity at least `len` + 1.
+        // SAFETY: `reserve` has ensured a capacity of at least `len` + 1.
         unsafe { self.start.add(self.len).write(value) };
         self.len += 1;
         Ok(())
@@ -562,8 +572,8 @@ impl<T: Copy> SpillVec<T> {
     pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<()> {
         self.reserve(values.len())?;
         values.take(self.capacity - self.len).for_each(|value| {
-            // SAFETY: `take` yields at most as many values as the capacity exceeds the length, whatever length the
-            // iterator reports, and each adds one to the length.
+            // SAFETY: whatever length the iterator reports, `take` yields at most as many values as fit in the
+            // capacity, and each adds one to the length.
             unsafe { self.start.add(self.len).write(value) };
             self.len += 1;
         });
@@ -577,8 +587,8 @@ impl<T: Copy> SpillVec<T> {
     #[inline]
     pub fn extend_from_slice(&mut self, values: &[T]) -> Result<()> {
         self.reserve(values.len())?;
-        // SAFETY: `reserve` has made the capacity at least `len` + `values.len()`; a slice and a vector that is borrowed
-        // mutably do not overlap.
+        // SAFETY: `reserve` has ensured a capacity of at least `len` + `values.len()`. The slice does not overlap the
+        // vector, which is borrowed mutably.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), self.start.add(self.len).as_ptr(), values.len()) };
         self.len += values.len();
         Ok(())
@@ -591,7 +601,7 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Returns the limit of the vector if it is in a file, else none.
+    /// Returns the limit of the vector if it is in a file, else no limit.
     pub fn memory(&self) -> MemoryLimit {
         if self.is_in_file() {
             self.memory.clone()
@@ -600,14 +610,14 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Releases the pages of a vector in a file, which loops that access it in order have passed.
+    /// Releases the pages of a vector in a file, after loops that access it in order have passed them.
     pub fn release(&self) {
         if let Some(mapping) = &self.mapping {
             mapping.release(0);
         }
     }
 
-    /// Shrinks the capacity to the length; may move the vector back from its file.
+    /// Shrinks the capacity to the length. This may move the vector from its file back to memory.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].
@@ -673,8 +683,8 @@ impl<T: Copy> Deref for SpillVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to the vector (its invariant), which is borrowed as
-        // long as the slice; `start` is aligned and not null even without values.
+        // SAFETY: the first `len` values are initialized and belong to the vector (its invariant), which is borrowed
+        // for as long as the slice. `start` is aligned and not null even if there are no values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

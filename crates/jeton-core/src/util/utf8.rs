@@ -1,13 +1,13 @@
 //! UTF-8: validation, characters → code points, and code points → UTF-8, four at a time.
 //!
-//! Python stores a string in one, two or four bytes for each character. Its own conversion to UTF-8 costs six cycles for
-//! each character and is cached in the string. Here the bytes of four characters are computed in parallel, and a shuffle by
-//! their lengths compacts them, as in simdutf (Lemire and Clausecker 2022, arXiv 2109.10433).
+//! Python stores a string in one, two or four bytes for each character. Its own conversion to UTF-8 takes six cycles
+//! for each character and is cached in the string. Here the bytes of four characters are computed in parallel, and a
+//! shuffle that depends on their lengths compacts them, as in simdutf (Lemire and Clausecker 2022, arXiv 2109.10433).
 
 use crate::util::buffer_pool;
 use crate::util::simd::{self, Detected, Portable};
 
-/// Returns a text, if it is valid UTF-8; several times as fast as [`std::str::from_utf8`] beyond ASCII.
+/// Returns a text if it is valid UTF-8; beyond ASCII, several times as fast as [`std::str::from_utf8`].
 #[inline]
 pub fn validated(text: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(text).ok()
@@ -55,7 +55,7 @@ pub fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// Bytes of one write.
+/// Number of bytes of one write.
 const STEP: usize = 16;
 
 /// Maximum initial capacity in bytes.
@@ -66,7 +66,7 @@ pub fn room_for(points: usize) -> Vec<u8> {
     buffer_pool::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
 
-/// Capacity with which [`append`] does not reallocate for `points` characters.
+/// Returns a capacity with which [`append`] does not reallocate for `points` characters.
 pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
@@ -119,8 +119,8 @@ mod x86 {
     use super::{plain, Append, STEP};
     use crate::util::simd::{HasAvx2, HasAvx512};
 
-    /// Shuffle and number of bytes for four characters. Index, low bits: characters of more than one byte; high bits: of
-    /// three.
+    /// Shuffle and number of bytes for four characters. Low bits of the index: characters of more than one byte; high
+    /// bits: characters of three bytes.
     static SHUFFLES: [([u8; STEP], u8); 256] = shuffles();
 
     const fn shuffles() -> [([u8; STEP], u8); 256] {
@@ -148,21 +148,21 @@ mod x86 {
         fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool {
             out.reserve(super::most_bytes(points.len())); // usually a no-op; does not overflow for a slice of u32
             let (sixteens, rest) = points.as_chunks::<16>();
-            // A character takes at most four bytes, so before each call there is spare capacity for four bytes of each
-            // remaining character, and for `STEP` more.
+            // A character takes at most four bytes, so before each call there is spare capacity for four bytes of
+            // each remaining character, and for `STEP` more bytes.
             for sixteen in sixteens {
-                // SAFETY: the spare capacity suffices for the remaining points, of which these are the first.
+                // SAFETY: the spare capacity suffices for all remaining points, of which these are the first.
                 if unsafe { !append_ascii(self, sixteen, out) && !append_any(self, sixteen, out) } {
                     return false;
                 }
             }
-            // SAFETY: likewise; these are all remaining points.
+            // SAFETY: as above; these are all remaining points.
             unsafe { append_any(self, rest, out) }
         }
     }
 
     impl Append for HasAvx512 {
-        /// With the instructions of AVX2: four characters fill 16 bytes, and their shuffle has no wider version.
+        /// Uses the instructions of AVX2: four characters fill 16 bytes, and their shuffle has no wider version.
         #[inline(always)]
         fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool {
             self.avx2().append(points, out)
@@ -175,8 +175,8 @@ mod x86 {
     /// `out` has a spare capacity of 16 bytes.
     #[inline(always)]
     unsafe fn append_ascii(_: HasAvx2, points: &[u32; 16], out: &mut Vec<u8>) -> bool {
-        // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on; the store is of 16 bytes into the spare
-        // capacity, which initializes those that `set_len` adds. None needs an alignment. The argument proves AVX2.
+        // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on. The store is of 16 bytes into the spare
+        // capacity, which initializes the bytes that `set_len` adds. None needs alignment. The argument proves AVX2.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
@@ -193,7 +193,7 @@ mod x86 {
     /// Appends any characters, four by four.
     ///
     /// # Safety
-    /// `out` has a spare capacity of four bytes for each point, and of [`STEP`] more.
+    /// `out` has a spare capacity of four bytes for each point, and of [`STEP`] more bytes.
     #[inline(always)]
     unsafe fn append_any(proof: HasAvx2, points: &[u32], out: &mut Vec<u8>) -> bool {
         let (fours, rest) = points.as_chunks::<4>();
@@ -204,9 +204,9 @@ mod x86 {
                 }
                 continue;
             };
-            // SAFETY: the store is of `STEP` = 16 bytes into the spare capacity: the caller guarantees four bytes for
-            // these points and those that are left, those before took at most four each, and `STEP` follows. `len` is at
-            // most 12, and the store has initialized these.
+            // SAFETY: the store is of `STEP` = 16 bytes into the spare capacity. The caller guarantees four bytes for
+            // these points and the remaining ones, previous points took at most four bytes each, and `STEP` more
+            // bytes follow. `len` is at most 12, and the store has initialized these bytes.
             unsafe {
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), bytes);
                 out.set_len(out.len() + len);
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_the_standard_library_has() {
+    fn conversion_equals_the_standard_library() {
         let kinds =
             [0..0x80, 0x80..0x800, 0x800..0xD800, 0xE000..0x1_0000, 0x1_0000..0x11_0000, 0x7E..0x82, 0x7FE..0x802];
         let mut chance = 3u64;

@@ -1,17 +1,17 @@
-//! Words of texts, and runs of scripts that are written without spaces; and the tokens in them.
+//! Words of texts, runs of scripts that are written without spaces, and numbers of tokens in both.
 //!
 //! A word is a segment between word boundaries (Unicode Standard Annex #29) that has a letter or a number. Without a
-//! dictionary these rules find no words in Chinese, Japanese, Thai, …: they break after each character, or, where the
-//! property is ALetter as in Tibetan, not at all within a clause. Therefore letters and numbers of such scripts are *runs*
-//! instead of words, and a run is measured in characters, each with its combining marks. Tibetan's intersyllabic mark
-//! belongs to the character before it. Punctuation and white space are in no run.
+//! dictionary these rules find no words in Chinese, Japanese, Thai and similar scripts: they break after each
+//! character or, where the property is ALetter as in Tibetan, never inside a clause. Therefore letters and numbers of
+//! such scripts are *runs* instead of words. A run is measured in characters, each with its combining marks.
+//! Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
 //!
 //! Source: word boundaries are those of the crate unicode-segmentation, in the text between two runs. The scripts follow
 //! the classes SA, ID and AK of Unicode Standard Annex #14.
 //!
-//! Left out: an underscore next to Katakana is no part of a run.
+//! Left out: an underscore next to Katakana is not part of a run.
 
 use std::sync::OnceLock;
 
@@ -21,16 +21,16 @@ use super::property_table::PropertyTable;
 use super::text_unit::TextUnit;
 use crate::error::Result;
 
-/// Punctuation, symbols, white space.
+/// Class of punctuation, symbols and white space.
 const OTHER: u8 = 0;
-/// Belongs to the character before it.
+/// Class of a character that belongs to the character before it.
 const MARK: u8 = 1;
-/// Letter or number of a script without spaces.
+/// Class of letters and numbers of scripts without spaces.
 const UNSPACED: u8 = 2;
-/// Other letter or number.
+/// Class of other letters and numbers.
 const ALPHANUMERIC: u8 = 3;
 
-/// Returns the table, character → class, built on the first call.
+/// Returns the table, character → class, which is built on the first call.
 fn classes() -> &'static PropertyTable {
     static CLASSES: OnceLock<PropertyTable> = OnceLock::new();
     made_once(&CLASSES, || {
@@ -90,7 +90,7 @@ impl Words {
         let classes = classes();
         let mut start = 0;
         while start < text.len() {
-            let mut end = start; // of a run
+            let mut end = start; // end of a run
             for character in text[start..].chars() {
                 match classes.of(character) {
                     UNSPACED => self.num_run_chars += 1,
@@ -152,18 +152,18 @@ impl Words {
         (after(text.checked_sub(1)), after(Some(text)))
     }
 
-    /// Returns the number of characters of all runs, combining marks not counted.
+    /// Returns the number of characters of all runs, without combining marks.
     pub fn num_run_chars(&self) -> usize {
         self.num_run_chars
     }
 }
 
-/// Numbers of tokens in ranges, of one or several texts.
+/// Numbers of tokens in ranges of one or several texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInRanges {
     /// Number of ranges.
     pub ranges: usize,
-    /// Number of tokens that overlap each range, added up; at least one for each.
+    /// Sum of the numbers of tokens that overlap each range; at least one for each range.
     pub tokens: usize,
     /// Number of ranges with one token.
     pub whole: usize,
@@ -179,17 +179,17 @@ impl std::ops::Add for TokensInRanges {
 
 /// Counts the tokens of each range of a text, from the spans of the tokens in order.
 ///
-/// A range overlaps one token, and those that begin after its first byte. A token without bytes of its own belongs to the
-/// character before it, of which it is a part, or to no range at the start of the text.
+/// A range has the token that overlaps its first byte and the tokens that begin after its first byte. A token without
+/// bytes counts as a part of the character before it; at the start of the text it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
     /// Index of the first range that does not end before the last token.
     at: usize,
-    /// Number of tokens beyond one in each range, added up.
+    /// Sum of the numbers of tokens beyond the first in each range.
     more: usize,
     /// Number of ranges with more than one token.
     divided: usize,
-    /// True if the range `at` has more than one.
+    /// True if the range `at` has more than one token.
     is_divided: bool,
 }
 
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_runs() {
+    fn words_and_runs_are_found() {
         assert_eq!(found("don't 3,5 ½ _ a_b"), (vec!["don't", "3,5", "½", "a_b"], vec![], 0));
         assert_eq!(found("データベースを、使うABC"), (vec!["ABC"], vec!["データベースを", "使う"], 9));
         assert_eq!(found("བོད་སྐད་ཡིག །"), (vec![], vec!["བོད་སྐད་ཡིག"], 6));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_ranges() {
+    fn tokens_of_ranges_are_counted() {
         let count = |ranges: &[(usize, usize)], spans: &[(usize, usize)]| {
             let mut counter = RangeCounter::new(ranges);
             spans.iter().for_each(|&span| counter.add(span));
@@ -255,13 +255,13 @@ mod tests {
         assert_eq!(count(&ranges, &[(0, 3), (3, 6), (6, 10)]), (3, 3, 3));
         assert_eq!(count(&ranges, &[(0, 10)]), (3, 3, 3));
         assert_eq!(count(&ranges, &[(0, 1), (1, 2), (2, 4), (4, 8), (8, 9), (9, 10)]), (3, 7, 0));
-        // an empty span belongs to the range that ends there, or at the start of the text to none
+        // An empty span belongs to the range that ends there; at the start of the text, to none.
         assert_eq!(count(&ranges, &[(0, 0), (0, 3), (3, 3), (3, 6), (6, 6), (6, 6), (6, 10)]), (3, 6, 1));
         assert_eq!(count(&[], &[(0, 1)]), (0, 0, 0));
     }
 
     #[test]
-    fn it_can_be_cancelled() {
+    fn search_for_words_can_be_cancelled() {
         for text in ["a ".repeat(10_000), "今".repeat(10_000), "a".repeat(10_000)] {
             assert!(Words::of(&[&text], &|| false).is_err());
         }

@@ -3,9 +3,9 @@
 //! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of the
 //! last unit. Encoding and training share this module, so they agree.
 //!
-//! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, alone or fused with its neighbors.
-//! If only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in
-//! huggingface/tokenizers models/bpe/model.rs.
+//! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, alone or fused with its
+//! neighbors. If only some of the 256 bytes are entries, fused unknown characters are placed after the byte tokens
+//! that follow them, as in huggingface/tokenizers models/bpe/model.rs.
 //!
 //! Cost: one table lookup for each byte, one hash lookup for each character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
@@ -20,7 +20,7 @@ use crate::vocab::{Kind, Vocab};
 pub enum Level {
     /// Bytes: any text can be encoded.
     Byte,
-    /// Unicode scalar values: characters that training did not see have no id.
+    /// Unicode scalar values: characters that did not occur in training have no id.
     Char,
 }
 
@@ -42,7 +42,7 @@ pub struct Symbol {
     pub unit: Option<u32>,
     /// True with the end-of-word mark, and for the mark alone.
     pub ends_word: bool,
-    /// True for a symbol inside of a pretoken, if that differs from the first one.
+    /// True for a symbol that is not the first of its pretoken, if it differs from the first one.
     pub inside: bool,
 }
 
@@ -99,7 +99,7 @@ fn single_char(content: &[u8]) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// No entry.
+/// Stands for no entry.
 pub const NO_ID: u32 = u32::MAX;
 
 /// `▁`, the substitute for a space in SentencePiece and its descendants.
@@ -183,8 +183,9 @@ impl Alphabet {
         self.bytes[0].iter().all(|&id| id != NO_ID).then_some(&self.bytes[0])
     }
 
-    /// Returns the ids of all bytes inside a pretoken, if every byte that UTF-8 text may contain has one; those of the others
-    /// may be [`NO_ID`]. GPT-NeoX's vocabulary lacks the others: `C0`, `C1` and `F5` to `FF` (Unicode 16, table 3-7).
+    /// Returns the ids of all bytes inside a pretoken, if every byte that UTF-8 text may contain has one; the ids of
+    /// other bytes may be [`NO_ID`]. GPT-NeoX's vocabulary lacks those: `C0`, `C1` and `F5` to `FF` (Unicode 16,
+    /// table 3-7).
     pub fn bytes_of_text(&self) -> Option<&[u32; 256]> {
         let is_known = |(byte, &id): (u8, &u32)| id != NO_ID || matches!(byte, 0xC0 | 0xC1 | 0xF5..);
         (0..=255).zip(&self.bytes[0]).all(is_known).then_some(&self.bytes[0])
@@ -196,7 +197,8 @@ impl Alphabet {
         self
     }
 
-    /// Removes unknown characters, so that their neighbors become adjacent: as Hugging Face's BPE without an unknown token.
+    /// Removes unknown characters, so that their neighbors become adjacent, as Hugging Face's BPE does without an
+    /// unknown token.
     pub fn dropping_unknown(mut self, dropped: bool) -> Self {
         self.unknown.dropped = dropped;
         self
@@ -205,8 +207,8 @@ impl Alphabet {
     /// Replaces unknown characters by byte-fallback entries, `<0x0A>`, if all of their bytes have one.
     ///
     /// # Errors
-    /// [`Error::config`] together with an end-of-word suffix, a prefix, or an incomplete byte alphabet: these combinations
-    /// are not specified.
+    /// [`Error::config`] in combination with an end-of-word suffix, a prefix, or an incomplete byte alphabet, because
+    /// these combinations are not specified.
     pub fn with_byte_fallback(mut self, vocab: &Vocab) -> Result<Self> {
         if self.level == Level::Byte {
             return match self.bytes[0].contains(&NO_ID) {
@@ -249,7 +251,7 @@ impl Alphabet {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// Returns true if the symbols of a pretoken depend on its characters one by one, or on runs of unknown characters.
+    /// Returns true if the symbols of a pretoken depend only on single characters, or on runs of unknown characters.
     pub fn is_local(&self) -> bool {
         let spells_all_or_none = self.unknown.bytes.is_none() || self.spells_unknown();
         self.end == EndOfWord::None && self.prefix.is_none() && !self.unknown.dropped && spells_all_or_none
@@ -349,8 +351,8 @@ impl Alphabet {
         }
     }
 
-    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the offset after
-    /// the last one: unknown characters that are removed have no offsets, as in HF, if `starts` are requested.
+    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the
+    /// offset after the last one. If `starts` are requested, removed unknown characters have no offsets, as in HF.
     ///
     /// # Errors
     /// [`Error::text`] for a unit without an id and without a substitute.

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_has_its_own_character() {
+    fn every_byte_has_a_distinct_character() {
         for b in 0..=255 {
             assert_eq!(byte(stand_in(b)), Some(b));
         }

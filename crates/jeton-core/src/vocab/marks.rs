@@ -1,8 +1,9 @@
 //! Spelling of `▁`, the mark of word starts, in the texts of the fast path.
 //!
-//! Where a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes them as they are, with
-//! tables in which `▁` is spelled as a space. A text with a `▁` of its own gets a space instead, since the model sees the same
-//! for both. So no text has both, and bytes of texts and bytes that the model sees determine each other.
+//! If a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes them as they are,
+//! with tables in which `▁` is spelled as a space. A `▁` in a text is replaced by a space, since the model sees the
+//! same for both. So no text contains both, and the spelling of a text and the text that the model sees determine
+//! each other.
 
 use std::borrow::Cow;
 
@@ -20,19 +21,19 @@ pub enum Marks {
     Written,
     /// As a space.
     Spaces {
-        /// A pretoken begins at each of them.
+        /// A pretoken begins at each mark.
         begin_pretokens: bool,
     },
 }
 
 impl Marks {
-    /// Returns true if they are spelled as spaces.
+    /// Returns true if marks are spelled as spaces.
     #[inline]
     pub fn are_spaces(self) -> bool {
         self != Self::Written
     }
 
-    /// Returns `▁` as it is spelled.
+    /// Returns the character that spells `▁`.
     pub fn character(self) -> char {
         if self.are_spaces() {
             ' '
@@ -41,7 +42,7 @@ impl Marks {
         }
     }
 
-    /// Returns an entry as texts spell it; None if it is in no text, because the model sees no space.
+    /// Returns an entry as texts spell it; None if no text contains it, because the model never sees a space.
     pub fn spelled(self, content: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Written => Some(Cow::Borrowed(content)),
@@ -60,7 +61,7 @@ impl Marks {
     }
 }
 
-/// Returns a text with spaces instead of `▁`.
+/// Returns a text with `▁` replaced by spaces.
 pub fn with_spaces(text: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memmem::find(text, &MARK) else { return Cow::Borrowed(text) };
     let mut spelled = Vec::with_capacity(text.len());
@@ -74,7 +75,7 @@ pub fn with_spaces(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(spelled)
 }
 
-/// Writes a text with `▁` instead of spaces.
+/// Writes a text with spaces replaced by `▁`.
 pub fn write_with_marks(text: &[u8], out: &mut Vec<u8>) {
     out.clear();
     for (at, part) in text.split(|&byte| byte == b' ').enumerate() {
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_and_spaces() {
+    fn marks_and_spaces_convert_both_ways() {
         let spaces = Marks::Spaces { begin_pretokens: false };
         let mut marked = Vec::new();
         for (text, spelled) in [("", ""), ("a", "a"), ("▁", " "), ("a▁▁’b▁", "a  ’b "), ("▂▁", "▂ ")]

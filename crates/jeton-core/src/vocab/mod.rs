@@ -7,8 +7,8 @@
 //!
 //! Cost: 5 bytes for each entry in addition to its content, and 5 for the lookup table.
 //!
-//! The start of an entry's content also tells whether its kind matters for decoding, so decoding needs one lookup for most
-//! ids.
+//! The stored start of a content also has a flag that tells whether the kind affects decoding. So decoding needs one
+//! lookup for most ids.
 
 pub mod alphabet;
 pub mod byte_alphabet;
@@ -36,7 +36,7 @@ pub enum Kind {
     Special = 4,
     /// Unused piece, which merges may produce and which is split again (SentencePiece).
     Unused = 5,
-    /// Byte-fallback entry, `<0x0A>`, which text does not match (SentencePiece).
+    /// Byte-fallback entry, `<0x0A>`, which text with this spelling does not match (SentencePiece).
     Byte = 6,
     /// Byte-level entry whose spelling has a character outside of the byte alphabet (HF): unreachable; decodes to its
     /// spelling.
@@ -61,11 +61,11 @@ impl Kind {
 }
 
 /// Maximum total bytes of the contents of a vocabulary: merges that double a token each time would exceed any memory.
-/// 1 GiB is a thousand times the largest vocabulary in use.
+/// 1 GiB is a thousand times the size of the largest vocabulary in use.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// Maximum id, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, and a small file with a
-/// huge id must not take gigabytes.
+/// Maximum id, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, and a small file with
+/// a huge id must not take gigabytes of memory.
 pub const MAX_ID: u32 = (1 << 24) - 1;
 
 /// Entries of a vocabulary under construction, in any order, with concatenated contents.
@@ -87,7 +87,7 @@ impl List {
         self.rows.push((id, kind, self.contents.len()));
     }
 
-    /// Appends an entry, whose content `write` appends; returns the content.
+    /// Appends an entry whose content `write` appends; returns the content.
     ///
     /// # Errors
     /// Errors of `write`, after which the list is unchanged.
@@ -155,7 +155,8 @@ impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
     }
 }
 
-/// Flag of a start: the entry does not simply decode to its content (a gap, a special token, the end of a word).
+/// Flag of a start: decoding the entry takes more than copying its content (a gap, a special token, the end of a
+/// word).
 const ODD: u32 = 1 << 31;
 
 /// Range of the content of an entry.
@@ -201,7 +202,7 @@ pub struct Vocab {
 }
 
 impl Vocab {
-    /// Readable bytes from the start of any content.
+    /// Number of readable bytes from the start of any content.
     pub const PADDING: usize = 16;
 
     /// Builds a vocabulary from `(id, kind, content)` in any order.
@@ -331,7 +332,7 @@ impl Vocab {
         &self.arena[place.start()..place.start() + place.len()]
     }
 
-    /// Returns the bytes from the start of a range on.
+    /// Returns the bytes from the start of a range, with padding.
     #[inline(always)]
     pub fn padded(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + Self::PADDING]

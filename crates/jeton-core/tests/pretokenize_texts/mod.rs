@@ -1,7 +1,7 @@
 //! Texts that find differences between splitters, and the slow path of running a regex over a text.
 //!
-//! Concatenated random fragments find more defects than random characters: some pattern handles each of them specially,
-//! and their combinations vary.
+//! Concatenated random fragments find more defects than random characters: each fragment is handled specially by some
+//! pattern, and the combinations vary.
 
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -50,7 +50,7 @@ pub fn rounds(usual: usize) -> usize {
     std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
 }
 
-/// Returns the spans; asserts that they tile the text from `start` on, and that none is empty.
+/// Returns the spans; asserts that they cover the text from `start` on, and that none is empty.
 pub fn spans_from(pretokenizer: &Pretokenizer, text: &str, start: usize) -> Vec<Span> {
     let spans: Vec<Span> = pretokenizer.spans_from(text, start).map(|span| span.expect("within the budget")).collect();
     let mut at = start;
@@ -90,8 +90,8 @@ pub fn pieces<'t>(text: &'t str, spans: &[Span]) -> Vec<&'t str> {
     spans.iter().map(|span| &text[span.start..span.end]).collect()
 }
 
-/// Generates a pattern; returns true with it if it must not be repeated: it can match the empty text, or has a lazy
-/// repetition.
+/// Generates a pattern. The flag is true if it must not be repeated, because it can match the empty text or has a
+/// lazy repetition.
 pub fn random_pattern(random: &mut Random, depth: usize) -> (String, bool) {
     const ATOMS: [&str; 11] = ["a", "b", r"\s", "[ab]", "[^a]", ".", r"\p{L}", "(?i:a)", "^", "$", r"\b"];
     const REPEATS: [&str; 11] = ["", "", "*", "+", "?", "*+", "++", "?+", "{2}", "{1,2}", "{,2}"];

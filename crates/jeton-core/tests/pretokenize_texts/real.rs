@@ -1,8 +1,8 @@
-//! Patterns of published tokenizers, and of the kinds that people write.
+//! Patterns of published tokenizers, and patterns that users typically write.
 //!
 //! Source: the `tokenizer.json` of each model; llama.cpp's `tokenizer.ggml.pre` (src/llama-vocab.cpp) lists the same ones.
 
-/// Name, and the patterns, each of which splits the pretokens of the one before.
+/// Name and patterns, each of which splits the pretokens of the previous one.
 #[rustfmt::skip]
 pub const REAL: &[(&str, &[&str])] = &[
     ("GPT-2", &[r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"]),

@@ -1,4 +1,4 @@
-//! Storage in memory, for tests of spilling and of learning with it.
+//! Storage in memory, for tests of spilling and of learning with spilled vectors.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,8 +46,9 @@ impl Storage for Disk {
     fn trim(&self) {}
 }
 
-// SAFETY: the bytes are a range of `words`, which is never resized, from a page boundary on: `words` has over 4 KiB
-// more than `bytes`, so the range ends within it. `vec!` has initialized them, and nothing else accesses them.
+// SAFETY: the bytes are a range of `words`, which is never resized, from a page boundary on. `words` has more than 4
+// KiB in addition to `bytes`, so the range ends within it. `vec!` has initialized the bytes, and nothing else
+// accesses them.
 unsafe impl Mapping for StorageBlock {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.start)).unwrap()

@@ -57,13 +57,13 @@ impl VectorBuffer {
     }
 
     /// # Safety
-    /// As in CPython: `view` is a buffer structure to fill.
+    /// As in CPython: `view` is a buffer structure to be filled.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let own = &slf.get().0;
         let len = std::mem::size_of_val(&own[..]) as ffi::Py_ssize_t;
         let start = own.as_ptr().cast_mut().cast();
-        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on, are neither changed, moved nor
-        // freed while this frozen object exists, the view holds a reference to it, and is read-only.
+        // SAFETY: CPython passes a `view` to be filled. The integers, `len` bytes from `start` on, are neither
+        // changed, moved nor freed while this frozen object exists; the view has a reference to it and is read-only.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 1, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));
@@ -71,10 +71,10 @@ impl VectorBuffer {
         Ok(())
     }
 
-    /// NumPy keeps a view, not the object, of a class with this method.
+    /// Exists because NumPy keeps a view, instead of the object, of a class with this method.
     ///
     /// # Safety
-    /// As in CPython: `view` is one that `__getbuffer__` filled.
+    /// As in CPython: `view` is a view that `__getbuffer__` has filled.
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {}
 }
 
@@ -101,7 +101,7 @@ fn text_or<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     object.cast::<PyString>()?.to_str().map(Text::Str)
 }
 
-/// Converts a flag: `None` is false, and numbers have their truth value.
+/// Converts a flag: `None` is false, and numbers are converted as by `bool`.
 pub fn flag(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Ok(flag) = object.cast::<PyBool>() {
         return Ok(flag.is_true());
@@ -137,7 +137,7 @@ pub fn number(object: &Bound<'_, PyAny>) -> PyResult<f32> {
     object.extract::<f64>().map(|number| number as f32).map_err(|_| wrong())
 }
 
-/// Returns the items of a list, of a tuple, or of another sequence that is no text.
+/// Returns the items of a list, of a tuple, or of another sequence that is not a text.
 pub fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if let Ok(list) = object.cast::<PyList>() {
         return Ok(list.iter().collect());
@@ -154,7 +154,7 @@ pub fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>
     (0..len).map(|index| object.get_item(index)).collect()
 }
 
-/// Converts ids: a buffer of integers with one dimension, or a sequence of integers.
+/// Converts ids: a one-dimensional buffer of integers, or a sequence of integers.
 pub fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let wrong = || PyTypeError::new_err("ids are a list or a buffer of integers");
     if let Ok(list) = object.cast::<PyList>() {
@@ -174,7 +174,7 @@ pub fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     iterated.map(|id| integer(&id?).map_err(|_| wrong())).collect()
 }
 
-/// Converts a NumPy array. Integers beyond 32 bits become the largest or smallest one.
+/// Converts a NumPy array. Integers beyond 32 bits become the largest or smallest 32-bit integer.
 fn array_ids(array: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let py = array.py();
     let kind: String = array.getattr(interned!(py, "dtype"))?.getattr(interned!(py, "kind"))?.extract()?;
@@ -199,8 +199,8 @@ pub fn raised(error: Error) -> PyErr {
     }
 }
 
-/// Returns the index of the character of each byte, and the number of characters. A character has the length that its first
-/// byte announces, also in invalid UTF-8.
+/// Returns the index of the character of each byte, and the number of characters. A character has the length that its
+/// first byte specifies, even in invalid UTF-8.
 pub fn char_indices(text: &[u8]) -> Vec<u32> {
     let mut indices = Vec::with_capacity(text.len() + 1);
     let mut count = 0;

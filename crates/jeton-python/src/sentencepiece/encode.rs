@@ -60,7 +60,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Checks the options of sampling, which depend on no model.
+    /// Checks those options of sampling that do not depend on the model.
     fn check_draw(&self) -> PyResult<()> {
         match self.draw {
             Some(draw) if !draw.alpha.is_finite() || draw.alpha < 0.0 => {
@@ -83,7 +83,7 @@ enum Encoded {
 
 #[pymethods]
 impl PieceModel {
-    /// Encodes a text, or with `is_batch` a list of texts. `sampling`: (enabled, nbest_size, alpha).
+    /// Encodes a text, or, with `is_batch`, a list of texts. `sampling`: (enabled, nbest_size, alpha).
     #[allow(clippy::too_many_arguments)]
     fn encode<'py>(
         &self,

@@ -1,7 +1,7 @@
 //! SentencePiece's interface for `jeton.compat.sentencepiece`: one class for a model, one for a normalizer.
 //!
-//! Exceptions are those of SentencePiece: `TypeError` for arguments, `IndexError` for ids, `ValueError` for roles that the
-//! model lacks, `RuntimeError` for all else.
+//! Exceptions are those of SentencePiece: `TypeError` for arguments, `IndexError` for ids, `ValueError` for roles
+//! that the model lacks, `RuntimeError` for everything else.
 
 mod convert;
 mod decode;
@@ -32,7 +32,7 @@ pub struct PieceModel {
     bos: Option<u32>,
     eos: Option<u32>,
     pad: Option<u32>,
-    strings: OnceLock<Box<[OnceLock<Py<PyString>>]>>, // id -> its piece; made on demand
+    strings: OnceLock<Box<[OnceLock<Py<PyString>>]>>, // id -> its piece; created on demand
 }
 
 #[pymethods]
@@ -50,7 +50,7 @@ impl PieceModel {
         py.detach(read).map_err(raised)
     }
 
-    /// Returns the ids of (unk, bos, eos, pad); -1 for one that the model lacks.
+    /// Returns the ids of (unk, bos, eos, pad); -1 for each role that the model lacks.
     fn roles(&self) -> (i64, i64, i64, i64) {
         let id = |role: Option<u32>| role.map_or(-1, i64::from);
         (self.pieces.unk().into(), id(self.bos), id(self.eos), id(self.pad))
@@ -80,7 +80,7 @@ impl PieceModel {
         self.tok().vocab().len()
     }
 
-    /// Returns the piece of an id of the vocabulary, which is one object.
+    /// Returns the piece of an id of the vocabulary, always as the same object.
     fn string<'py>(&self, py: Python<'py>, id: u32) -> Bound<'py, PyString> {
         let all = made_once(&self.strings, || (0..self.len()).map(|_| OnceLock::new()).collect());
         let make = || PyString::new(py, &String::from_utf8_lossy(self.tok().vocab().content(id))).unbind();

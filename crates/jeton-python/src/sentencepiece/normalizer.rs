@@ -17,7 +17,7 @@ pub struct PieceNormalizer(Normalizer);
 
 #[pymethods]
 impl PieceNormalizer {
-    /// `part`: a component as JSON. `user_defined`: contents that stay unchanged.
+    /// Creates a normalizer. `part`: a component as JSON. `user_defined`: contents that are not changed.
     #[new]
     fn new(py: Python<'_>, part: &str, user_defined: Vec<Vec<u8>>) -> PyResult<Self> {
         let user_defined: Vec<&[u8]> = user_defined.iter().map(Vec::as_slice).collect();
@@ -75,7 +75,7 @@ fn one<'py>(
     Ok((object, starts).into_pyobject(py)?.into_any())
 }
 
-/// Returns `str` or `bytes`, as the input.
+/// Returns `str` or `bytes`, the type of the input.
 fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, PyAny> {
     match text {
         Text::Str(_) => PyString::new(py, normal).into_any(),
@@ -83,7 +83,7 @@ fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, 
     }
 }
 
-/// Converts starts of bytes to starts of characters, in characters, and one more.
+/// Converts the starts of bytes to starts of characters, in characters, and one more start.
 fn of_characters(text: &str, normal: &str, starts: &[u32]) -> Vec<u32> {
     let indices = char_indices(text.as_bytes());
     let ends = normal.char_indices().map(|(at, _)| at).chain([normal.len()]);

@@ -1,4 +1,4 @@
-//! State of the process: the generator of random segmentations, and the time limit of the n best.
+//! State of the process: the generator of random segmentations, and the time limit of n-best search.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 static NEXT: OnceLock<AtomicU64> = OnceLock::new();
 static NBEST_TIMEOUT: AtomicI64 = AtomicI64::new(0);
 
-/// Odd, so that all 2^64 states follow each other.
+/// An odd step, so that the sequence runs through all 2^64 states.
 const STEP: u64 = 0xD1B5_4A32_D192_ED03;
 
 fn next() -> &'static AtomicU64 {
@@ -31,7 +31,7 @@ pub fn set_random_seed(seed: u32) {
     next().store(u64::from(seed), Ordering::Relaxed);
 }
 
-/// Sets the time limit in milliseconds; 0: none.
+/// Sets the time limit in milliseconds; 0 stands for no limit.
 #[pyfunction]
 pub fn set_nbest_timeout(milliseconds: i32) {
     NBEST_TIMEOUT.store(i64::from(milliseconds), Ordering::Relaxed);

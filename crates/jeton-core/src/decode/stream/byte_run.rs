@@ -1,11 +1,12 @@
 //! `ByteFallback` on strings that arrive in fragments.
 //!
-//! Hugging Face replaces every byte of a run of byte pieces by U+FFFD if the run as a whole is not UTF-8. So a run is held
-//! back until it ends or cannot become valid: the length of the run, which is not bounded. If the caller wants bytes and the
-//! following step joins the strings, nothing is held.
+//! Hugging Face replaces every byte of a run of byte pieces by U+FFFD if the run as a whole is not UTF-8. So a run,
+//! whose length is not bounded, is held back until it ends or cannot become valid. If the caller wants bytes and the
+//! following step joins the strings, nothing is held back.
 //!
-//! An *early* run is written as it is read, up to a byte that makes it invalid, if the following step joins the strings. It
-//! gives the text of the ids so far without a copy of the run for each id; a caller has to check that it was not wrong.
+//! An *early* run is written as it is read, up to a byte that makes it invalid, if the following step joins the
+//! strings. It gives the text of the ids so far without copying the run for each id. The caller must check afterwards
+//! that the run was valid.
 
 use super::super::pieces::StringList;
 use super::super::steps::{byte_of, BYTE_PIECE};
@@ -16,13 +17,13 @@ use super::utf8::{Invalid, Utf8};
 pub(super) struct ByteRun {
     joined: bool,    // the following step joins the strings
     piece: Vec<u8>,  // start of the current string, which may become a byte piece
-    is_text: bool,   // the current string is no byte piece
+    is_text: bool,   // the current string is not a byte piece
     run: Vec<u8>,    // bytes of the current run that are held back
-    utf8: Utf8,      // of the current run
+    utf8: Utf8,      // state of the current run
     is_broken: bool, // the current run is not UTF-8
     is_early: bool,
     num_early: usize, // bytes of the current run that were written early
-    is_wrong: bool,   // a run with such bytes was not UTF-8
+    is_wrong: bool,   // a run that was written early was not UTF-8
 }
 
 impl ByteRun {
@@ -40,7 +41,7 @@ impl ByteRun {
         }
     }
 
-    /// Writes runs early from now on; returns false if they cannot be.
+    /// Writes runs early from now on; returns false if that is not possible.
     pub fn write_early(&mut self) -> bool {
         self.is_early = self.joined && self.run.is_empty();
         self.is_early
@@ -115,7 +116,7 @@ impl ByteRun {
         }
     }
 
-    /// Writes each byte of the run as a string.
+    /// Writes each byte of the run as a separate string.
     fn write_bytes(&mut self, into: &mut StringList, lossy: bool) {
         for byte in self.run.drain(..) {
             into.push(if lossy { "\u{fffd}".as_bytes() } else { std::slice::from_ref(&byte) });

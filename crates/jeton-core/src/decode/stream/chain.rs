@@ -23,11 +23,11 @@ impl ChainState {
         Self { written: vec![0; stages.len()], stages, read: 0, lists: Default::default() }
     }
 
-    /// [`Stage::write_early`] for all stages; returns true if there is one that does.
+    /// Calls [`Stage::write_early`] for all stages; returns true if a stage supports it.
     pub fn write_early(&mut self) -> bool {
         let mut any = false;
         for stage in &mut self.stages {
-            any |= stage.write_early(); // each, also after one that did
+            any |= stage.write_early(); // called for all stages
         }
         any
     }
@@ -37,7 +37,7 @@ impl ChainState {
         self.stages.iter().any(Stage::is_wrong)
     }
 
-    /// Decodes entries and appends the bytes that are final to `out`.
+    /// Decodes entries and appends the final bytes to `out`.
     ///
     /// # Errors
     /// As [`Chain::run`], for the text of the ids so far.
@@ -65,8 +65,8 @@ impl ChainState {
         self.run(chain, true, lossy, out)
     }
 
-    /// Decodes an entry like [`ChainState::push`], but without lists, if there is one step, without context, and the entry's
-    /// string is stored. Returns false, and changes nothing, if not.
+    /// Decodes an entry like [`ChainState::push`], but without lists, if there is a single context-free step and the
+    /// entry's string is stored. Otherwise returns false and changes nothing.
     ///
     /// # Errors
     /// As [`ChainState::push`].

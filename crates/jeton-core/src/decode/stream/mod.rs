@@ -1,19 +1,20 @@
 //! Decoding of ids that arrive one by one: text as soon as it is final.
 //!
-//! Invariant: the text of all pushes and of the end is that of the batch ([`super::Decoder::decode_text`], or
-//! [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division into pushes. Text that was returned is never
-//! changed, and what later ids can change is held back. With stop strings the text ends before the first match.
-//! After a prompt, the text is that of all ids without the beginning that it has in common with the text of the prompt,
-//! of which an incomplete character at the end is no part.
+//! Invariant: the concatenated text of all pushes and of the end equals that of the batch
+//! ([`super::Decoder::decode_text`], or [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division
+//! into pushes. Text that was returned is never changed; text that later ids can change is held back. With stop
+//! strings the text ends before the first match. After a prompt, the text is that of all ids, without the beginning
+//! that it shares with the text of the prompt; an incomplete character at the end of the prompt does not count as its
+//! text.
 //!
-//! Cost: amortized constant time for each id, apart from its content. Memory: the text, and the bytes that are held back,
-//! a few or those of a run of byte pieces; `stage` lists them for each step.
+//! Cost: amortized constant time for each id, apart from its content. Memory: the text, and the bytes that are held
+//! back: a few, or a run of byte pieces; `stage` lists them for each step.
 //!
 //! ```text
 //! ids ─ Contents | SentenceState | ChainState ─ bytes ─ utf8 ─ text ─ stop ─►  final text
 //! ```
 //!
-//! Left out: the output limit for a text as a whole. A stream fails if the text of the ids so far is over it.
+//! Left out: the output limit for a text as a whole. A stream fails if the text of the ids so far exceeds it.
 
 mod byte_run;
 mod chain;
@@ -55,7 +56,7 @@ pub struct Stream {
     skip_special: bool,
     invalid: InvalidUtf8,
     utf8: Utf8,
-    prompt: VecDeque<char>, // text of the prompt that was not final when it ended, and was not decoded since
+    prompt: VecDeque<char>, // text of the prompt that was not final at its end, and has not been decoded since
     stop: Option<StopMatcher>,
     text: String, // final
     status: Status,
@@ -71,7 +72,7 @@ enum Status {
 
 #[derive(Debug, Clone)]
 enum PlanState {
-    /// Concatenation of contents; true after one that ends a word: a space is written before the next.
+    /// Concatenation of contents; true after an id that ends a word, since a space is written before the next one.
     Contents(bool),
     Sentence(SentenceState),
     Chain(ChainState),
@@ -118,7 +119,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns all text that was returned.
+    /// Returns the concatenation of all returned text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -147,7 +148,7 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
-    /// Decodes one id like [`Stream::push`]: the usual call, without loops over ids.
+    /// Decodes one id like [`Stream::push`]. This is the usual call, without loops over ids.
     fn push_one(&mut self, plan: &Plan, vocab: &Vocab, id: u32) -> Result<&str> {
         let kind = vocab.kind(id);
         if kind == Kind::Hole {
@@ -175,7 +176,7 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
-    /// Returns a stream that continues this one and holds back no runs of byte pieces, if this one does; see
+    /// If this stream holds back runs of byte pieces, returns a stream that continues it without doing so; see
     /// [`byte_run`]. Its text begins here.
     pub(super) fn early(&self) -> Option<Self> {
         let mut plan = self.plan.clone();
@@ -201,8 +202,8 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the text that is held back before an id with this content: those that it has
-    /// if no id follows, without an incomplete one, unless the content makes it invalid.
+    /// Returns the number of characters of the text that is held back before an id with this content: the text that
+    /// it has if no id follows, without an incomplete character, unless the content makes that character invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
@@ -211,7 +212,8 @@ impl Stream {
         Ok(self.held_text(plan)?.chars().count())
     }
 
-    /// Returns the text that is held back, as it is if no id follows, without an incomplete character at its end.
+    /// Returns the text that is held back, in the form that it has if no id follows, without an incomplete character
+    /// at its end.
     fn held_text(&self, plan: &Plan) -> Result<String> {
         let (mut state, mut utf8) = (self.plan.clone(), self.utf8.clone());
         let (mut bytes, mut text) = (Vec::new(), String::new());
@@ -228,12 +230,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns `done`; after an error, the stream has failed.
+    /// Returns `done`; marks the stream as failed after an error.
     fn check(&mut self, done: Result<()>) -> Result<()> {
         done.inspect_err(|_| self.status = Status::Failed)
     }
 
-    /// Decodes entries; `only`: the one that there is, if it is not skipped.
+    /// Decodes entries. `only`: the single entry, if there is one and it is not skipped.
     fn decode(
         &mut self,
         plan: &Plan,
@@ -272,7 +274,7 @@ impl Stream {
         self.emit(true)
     }
 
-    /// Appends the text of the decoded bytes. `ends`: they are the last.
+    /// Appends the text of the decoded bytes. `ends` is true at the end of the text.
     fn emit(&mut self, ends: bool) -> Result<()> {
         if let (false, None, true) = (ends, &self.stop, self.prompt.is_empty()) {
             if let Some(text) = self.utf8.whole(&self.bytes) {
@@ -314,8 +316,8 @@ impl Stream {
     }
 }
 
-/// Returns `text` without the beginning that it has in common with `prompt`, and removes that from `prompt`: all of it if
-/// they differ, because the ids after the prompt changed the rest.
+/// Returns `text` without the beginning that it shares with `prompt`, and removes that from `prompt`. If they differ,
+/// removes all of `prompt`, because the ids after the prompt have changed the rest.
 fn without_prompt<'a>(mut text: &'a str, prompt: &mut VecDeque<char>) -> &'a str {
     while let (Some(wanted), Some(found)) = (prompt.front(), text.chars().next()) {
         if *wanted != found {

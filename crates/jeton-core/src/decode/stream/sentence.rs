@@ -11,7 +11,7 @@ use crate::vocab::Kind;
 pub(super) struct SentenceState {
     prefix: DummyPrefix,
     has_text: bool,
-    run: Utf8, // of the current run of byte pieces
+    run: Utf8, // state of the current run of byte pieces
     denormalizer: Box<DenormalizerState>,
     text: Vec<u8>, // scratch
 }
@@ -27,7 +27,7 @@ impl SentenceState {
         }
     }
 
-    /// Reads a piece, and appends the text that is final.
+    /// Reads a piece, and appends the text that later pieces cannot change.
     ///
     /// # Errors
     /// As [`crate::normalize::Denormalizer::push`].

@@ -1,8 +1,9 @@
 //! One decoder on strings that arrive in fragments.
 //!
-//! A [`StringList`] is one fragment of the whole list: its first string continues the open one of the fragment before, and
-//! the bytes after its last end are the beginning of a string that is still open. Invariant: with all fragments, the output
-//! is that of [`DecodeStep::run`] on the whole list. Whole strings take the code of the batch.
+//! A [`StringList`] is one fragment of the whole list: its first string continues the open string of the previous
+//! fragment, and the bytes after its last end are the beginning of a string that is still open. Invariant: with all
+//! fragments, the output is that of [`DecodeStep::run`] on the whole list. Whole strings are processed by the code
+//! for batches.
 //!
 //! Only bytes that the rest of the list can change are held back:
 //!
@@ -10,16 +11,16 @@
 //! |---|---|
 //! | `Fuse`, `Join` | nothing |
 //! | `Metaspace`, `Replace` | the beginning of a pattern |
-//! | `Replace` of a regex | text from the first position where a match depends on text after it |
+//! | `Replace` of a regex | text from the first position where a match depends on later text |
 //! | `Strip`, `Replace` of ` \z` | characters at the end of an open string, which may be removed |
 //! | `WordPiece` | in an open string, the beginning of the prefix or of a replacement |
 //! | `ByteLevel` | an incomplete character; after a step that joins, a string in the byte alphabet |
 //! | `ByteFallback` | a run of byte pieces |
-//! | `BPEDecoder` | a string from its first suffix on, until the next begins |
-//! | `CTC` | an open string, because it may equal the one before |
+//! | `BPEDecoder` | a string from its first suffix on, until the next one begins |
+//! | `CTC` | an open string, because it may equal the previous one |
 //!
-//! Strings are open only after a step that joins all strings. After one, `ByteLevel`, `BPEDecoder` and `CTC` may hold
-//! back the whole text; no known tokenizer has them there.
+//! Strings are open only after a step that joins all strings. After such a step, `ByteLevel`, `BPEDecoder` and `CTC`
+//! may hold back the whole text; no known tokenizer uses them there.
 
 use super::super::pieces::StringList;
 use super::super::regex_replacer::RegexHeld;
@@ -69,7 +70,7 @@ enum StepState {
 }
 
 impl Stage {
-    /// `next`: the step that follows.
+    /// Creates a stage; `next` is the following step.
     pub fn new(step: &DecodeStep, next: Option<&DecodeStep>) -> Self {
         let state = match step {
             DecodeStep::Fuse | DecodeStep::Join(_) => StepState::None,
@@ -92,7 +93,7 @@ impl Stage {
         Self { state, is_first: true, is_open: false }
     }
 
-    /// Writes runs of byte pieces early, see [`super::byte_run`]; returns true if this step has them.
+    /// Makes runs of byte pieces be written early, see [`super::byte_run`]; returns true if this step has such runs.
     pub fn write_early(&mut self) -> bool {
         match &mut self.state {
             StepState::ByteFallback(run) => run.write_early(),
@@ -105,7 +106,7 @@ impl Stage {
         matches!(&self.state, StepState::ByteFallback(run) if run.is_wrong())
     }
 
-    /// Reads a fragment of the list and appends to `into`. Stops soon after `most` bytes were written.
+    /// Reads a fragment of the list and appends to `into`. Stops soon after `most` bytes are written.
     ///
     /// # Errors
     /// As [`DecodeStep::run`].
@@ -145,8 +146,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Reads a string as a whole, for a step without context that has no open string, and appends to `out` until it has
-    /// more than `most` bytes.
+    /// Reads a whole string, for a context-free step without an open string. Appends to `out` until it has more than
+    /// `most` bytes.
     ///
     /// # Errors
     /// As [`DecodeStep::run`].
@@ -297,12 +298,12 @@ fn write_utf8(utf8: &mut Utf8, bytes: &[u8], into: &mut StringList, lossy: bool)
     if lossy {
         let _ = utf8.push(bytes, Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
     } else {
-        into.open().extend_from_slice(utf8.take_incomplete()); // of a stream that was lossy until its end
+        into.open().extend_from_slice(utf8.take_incomplete()); // for a stream that was lossy until its end
         into.open().extend_from_slice(bytes);
     }
 }
 
-/// A string in the byte alphabet, which is copied unchanged if a character is outside of the alphabet.
+/// A string in the byte alphabet. It is copied unchanged if a character is outside of the alphabet.
 #[derive(Debug, Clone, Default)]
 struct Spelled {
     held: Vec<u8>,
@@ -311,7 +312,7 @@ struct Spelled {
 }
 
 impl Spelled {
-    /// Reads a part of the string; returns text once the string is known to be copied.
+    /// Reads a part of the string; returns its text once it is known to be copied unchanged.
     fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
         self.held.extend_from_slice(part);
         if !self.is_copied {

@@ -1,11 +1,12 @@
 //! Stop strings in text that arrives in fragments: Aho–Corasick.
 //!
-//! The match that starts first wins; of those that start there, the shortest. Text that may be the beginning of a stop
-//! string is held back, so a match is reported as soon as no earlier one is possible.
+//! The match that starts first wins; of matches with the same start, the shortest. Text that may be the beginning of
+//! a stop string is held back, and a match is reported as soon as no earlier one is possible.
 //!
-//! Invariant: text before the match, and the match itself, do not depend on the fragments.
-//! Cost: amortized constant time for each byte; at most twice the longest stop string is stored. Source: Aho and Corasick 1975,
-//! Efficient string matching. Left out: the crate `aho-corasick`, which does not tell how much text a state has matched.
+//! Invariant: the text before the match, and the match itself, do not depend on the fragments.
+//! Cost: amortized constant time for each byte; the stored text is at most twice the longest stop string. Source: Aho
+//! and Corasick 1975, Efficient string matching. The crate `aho-corasick` is not used, because it does not tell how
+//! much text a state has matched.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ const ROOT: usize = 0;
 struct Node {
     edges: Vec<(u8, u32)>, // byte -> node, by ascending byte
     fail: usize,           // node of the longest proper suffix that is in the trie
-    depth: usize,          // bytes matched
+    depth: usize,          // number of matched bytes
     stop: Option<usize>,   // index of the longest stop string that ends here
 }
 
@@ -94,7 +95,7 @@ impl Automaton {
 pub(super) struct StopMatcher {
     automaton: Arc<Automaton>,
     node: usize,
-    held: String, // text that is not yet final, after `returned` bytes that are
+    held: String, // text that is not final, after `returned` bytes that are
     returned: usize,
     candidate: Option<(usize, usize)>, // (start in `held`, index of the stop string); an earlier match is still possible
     stopped: Option<usize>,
@@ -119,7 +120,7 @@ impl StopMatcher {
         Some(&self.automaton.stops[self.stopped?])
     }
 
-    /// Reads text, and appends text that is before any stop string to `out`. Text after a match is dropped.
+    /// Reads text, and appends the text before any stop string to `out`. Text after a match is dropped.
     pub fn push(&mut self, text: &str, out: &mut String) {
         if self.stopped.is_some() {
             return;
@@ -142,10 +143,10 @@ impl StopMatcher {
                 return self.stop(out);
             }
         }
-        let end = read - depth; // the rest is the beginning of a stop string
+        let end = read - depth; // the rest may be the beginning of a stop string
         out.push_str(&self.held[self.returned..end]);
         self.returned = end;
-        // Moving the rest each time would cost its length for each id.
+        // Moving the rest at each call would take time linear in its length for each id.
         if 2 * end >= read {
             self.held.drain(..end);
             self.returned = 0;
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_match_wins() {
+    fn match_that_starts_first_ends_the_text() {
         let all = ["a", "b", "ab", "bc", "abcd", "xaab", "aab", "bcé", "éé", "aaaa", "ba"];
         let mut seed = 7u32;
         let mut random = |below: usize| {

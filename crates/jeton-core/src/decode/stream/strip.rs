@@ -1,14 +1,14 @@
 //! `Strip` on strings that arrive in fragments.
 //!
-//! Held back: at the end of the text so far, as many characters as may still be removed there.
+//! Held back: as many characters at the end of the text so far as may still be removed.
 
 /// State of `Strip` in one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stripped {
     removed: usize,  // characters removed at the start
-    is_inside: bool, // the start was stripped
-    matched: usize,  // bytes of the character that are held back
-    held: usize,     // characters that are held back at the end
+    is_inside: bool, // true after the start has been stripped
+    matched: usize,  // bytes held back of an incomplete occurrence of the character
+    held: usize,     // occurrences of the character held back at the end
 }
 
 impl Stripped {
@@ -24,7 +24,7 @@ impl Stripped {
                     self.removed += 1;
                 }
             } else {
-                self.is_inside = true; // the bytes that matched are held back for the end
+                self.is_inside = true; // the matched bytes are held back, since they may be at the end
                 if self.matched > 0 && stop == 0 {
                     self.release(character, out);
                 }
@@ -54,7 +54,7 @@ impl Stripped {
         }
     }
 
-    /// Appends all that is held back.
+    /// Appends all text that is held back.
     fn release(&mut self, character: &[u8], out: &mut Vec<u8>) {
         for _ in 0..std::mem::take(&mut self.held) {
             out.extend_from_slice(character);

@@ -95,7 +95,7 @@ impl Random {
     }
 }
 
-/// Decodes `ids` in pushes; checks that text is returned once.
+/// Decodes `ids` in several pushes; checks that each text is returned once.
 fn streamed(
     decoder: &Decoder,
     vocab: &Vocab,
@@ -162,7 +162,7 @@ fn at_once(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip: bool, invalid: I
 }
 
 #[test]
-fn the_text_after_a_prompt_is_what_the_ids_add_to_its_text() {
+fn text_after_a_prompt_is_the_text_of_all_ids_without_the_common_beginning() {
     let vocab = vocab();
     let mut random = Random(23);
     let (mut whole, mut changed) = (0, 0);
@@ -192,7 +192,7 @@ fn the_text_after_a_prompt_is_what_the_ids_add_to_its_text() {
         assert!(all.ends_with(text) && all.len() - text.len() >= returned, "{text:?} of {all:?}, {place}");
         let bytes = decoder.decode(&vocab, prompt, skip).unwrap().into_vec();
         if bytes.utf8_chunks().last().is_some_and(|chunk| !chunk.invalid().is_empty()) {
-            continue; // what the answer makes of an incomplete character is its text
+            continue; // the text after the prompt decides about an incomplete character
         }
         let same: usize =
             all.chars().zip(alone.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum();
@@ -222,7 +222,8 @@ fn a_prompt_that_ends_in_a_byte_piece_is_not_returned() {
     assert_eq!(after(&["a", "<0x0A>"], &["\n"], &["<0x0A>", "b"]), stopped("", Some("\n")));
     assert_eq!(after(&["<0x0A>", "<0xE4>", "<0xBB>"], &["\n"], &["<0x8A>", "b"]), stopped("今b", None));
     assert_eq!(after(&["a", "<0xE4>"], &[], &["b"]), stopped("\u{fffd}b", None));
-    // Hugging Face replaces all bytes of a run that is not UTF-8: the answer changes the text of the prompt.
+    // Hugging Face replaces all bytes of a run that is not UTF-8, so the text after the prompt changes the text of
+    // the prompt.
     assert_eq!(after(&["a", "<0x0A>"], &[], &["<0xff>", "b"]), stopped("\u{fffd}\u{fffd}b", None));
 }
 
@@ -233,7 +234,7 @@ fn ids(contents: &[&str]) -> Vec<u32> {
     contents.iter().map(|content| CONTENTS.iter().position(|other| other == content).unwrap() as u32).collect()
 }
 
-/// Text that each id adds, and that of the end.
+/// Returns the text that each id adds, and the text of the end.
 fn texts(parts: &str, contents: &[&str]) -> Vec<String> {
     let vocab = vocab();
     let decoder = Decoder::from_json(parts, &vocab, false, None).unwrap();
@@ -269,7 +270,7 @@ fn text_is_returned_as_soon_as_it_is_final() {
 }
 
 #[test]
-fn prompts_stop_strings_and_errors() {
+fn stop_strings_end_the_text_and_errors_end_the_stream() {
     let vocab = vocab();
     let decoder = Decoder::from_json(LLAMA, &vocab, false, None).unwrap();
     let mut stream = decoder.stream(false, InvalidUtf8::Replace);
@@ -291,7 +292,7 @@ fn prompts_stop_strings_and_errors() {
 }
 
 #[test]
-fn memory_is_that_of_the_text() {
+fn long_text_takes_linear_memory() {
     let vocab = vocab();
     let parts = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"String":"▁a"},"content":" "},{"type":"Strip","content":" ","start":900000,"stop":9},
         {"type":"WordPiece","prefix":"","cleanup":true},{"type":"ByteFallback"},{"type":"Metaspace","replacement":"▁"}]"#;

@@ -1,7 +1,7 @@
 //! Bytes that arrive in fragments → text: an incomplete character is held back until it is complete.
 //!
-//! Invariant: the text does not depend on the fragments. [`Invalid::Replace`] gives that of `String::from_utf8_lossy`, one
-//! U+FFFD for each maximal subpart of a character.
+//! Invariant: the text does not depend on the fragments. [`Invalid::Replace`] gives the text of
+//! `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character.
 //! Cost: linear; at most three bytes are held. Source: The Unicode Standard, section 3.9, U+FFFD substitution.
 
 const REPLACEMENT: &str = "\u{fffd}";
@@ -51,7 +51,7 @@ impl Utf8 {
                     self.len += 1;
                     bytes = rest;
                 }
-                Err(_) => self.reject_held("invalid continuation byte", invalid, &mut emit)?, // `byte` is read again
+                Err(_) => self.reject_held("invalid continuation byte", invalid, &mut emit)?, // `byte` is processed again
             }
         }
         if let Some(text) = self.whole(bytes) {
@@ -82,8 +82,8 @@ impl Utf8 {
         Ok(())
     }
 
-    /// Reads a fragment and returns it as text, if no character is incomplete before or at its end, and all are valid.
-    /// Nearly always; `utf8_chunks` is slower for short texts.
+    /// Reads a fragment and returns it as text, if all characters are valid and none is incomplete before it or at
+    /// its end. This is nearly always the case, and `utf8_chunks` is slower for short texts.
     pub fn whole<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a str> {
         if self.len > 0 {
             return None;
@@ -108,7 +108,7 @@ impl Utf8 {
         &self.held[..len]
     }
 
-    /// Returns true if the text so far ends within a character.
+    /// Returns true if the text so far ends inside a character.
     pub fn is_incomplete(&self) -> bool {
         self.len > 0
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_give_the_text_of_the_whole() {
+    fn decoding_in_fragments_equals_decoding_at_once() {
         let pieces: [&[u8]; 12] = [
             b"a",
             "é".as_bytes(),

@@ -1,7 +1,7 @@
 //! `WordPiece` on strings that arrive in fragments.
 //!
-//! Held back: the beginning of a string while it may be the prefix, and text that may be the beginning of a replacement
-//! of the cleanup.
+//! Held back: the beginning of a string as long as it may be the prefix, and text that may be the beginning of a
+//! replacement of the cleanup.
 
 use std::sync::OnceLock;
 
@@ -17,8 +17,8 @@ fn needles() -> &'static Vec<Needle> {
 /// State of `WordPiece` in one string.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
-    prefix: Option<usize>, // bytes of the prefix that matched so far, until it is known whether all do
-    repairs: Option<[usize; REPAIRS.len()]>, // state of each replacement of the cleanup, which run one after the other
+    prefix: Option<usize>, // number of matched bytes of the prefix, until the match succeeds or fails
+    repairs: Option<[usize; REPAIRS.len()]>, // state of each replacement of the cleanup; they run one after the other
     buffers: [Vec<u8>; 2],
 }
 
@@ -69,7 +69,7 @@ impl Word {
         }
     }
 
-    /// Passes text through all replacements; `ends`: it is the last of the string.
+    /// Passes text through all replacements. `ends` is true at the end of the string.
     fn clean_up(&mut self, text: &[u8], ends: bool, out: &mut Vec<u8>) {
         let Some(repairs) = &mut self.repairs else {
             out.extend_from_slice(text);

@@ -1,12 +1,12 @@
-//! Bytes → initial symbols of merging: whole characters where that yields the same ids.
+//! Bytes → initial symbols of merging: whole characters if that gives the same ids.
 //!
-//! A character that is not ASCII may be replaced by the result of merging its bytes, if those merges precede any merge that
-//! joins a part of it to a neighbor. A merge of the latter kind makes a token that crosses the character's boundary and
-//! begins or ends inside of it. If all such tokens have higher ranks than the merges inside, the latter come first. In
-//! addition, the whole character must not merge with a neighbor at a lower rank than its own merges have; if ranks increase
-//! along merges, this holds. The bytes on both sides determine the crossing tokens, so a table of 256 × 256 has their
-//! lowest rank. In cl100k 250 tokens begin or end inside a character, in o200k 794. New Chinese text is encoded twice as
-//! fast.
+//! A character that is not ASCII may be replaced by the result of merging its bytes, if those merges precede every
+//! merge that joins a part of it to a neighbor. A merge of the latter kind makes a token that crosses the character's
+//! boundary and begins or ends inside of it. If all such tokens have higher ranks than the merges inside, those
+//! inside come first. In addition, the whole character must not merge with a neighbor at a lower rank than its own
+//! merges have; this holds if ranks increase along merges. A table of 256 × 256 has the lowest rank of the crossing
+//! tokens for each pair of adjacent bytes. In cl100k 250 tokens begin or end inside a character, in o200k 794. New
+//! Chinese text is encoded twice as fast as without this.
 //!
 //! Left out: characters beyond U+FFFF, which start as bytes.
 
@@ -25,13 +25,13 @@ pub(super) struct InitialSymbols {
     bytes: Box<[u32; 256]>,
     ascii_pairs: Box<[u32]>, // left << 7 | right -> rank
     characters: Box<[u64]>,  // code point -> up to three symbols, with their number in the high bits
-    tops: Box<[u32]>,        // code point -> highest rank inside; empty if that is the highest symbol
+    tops: Box<[u32]>,        // code point -> highest rank inside; empty if the highest symbol can be used instead
     crossing: Box<[u32]>,    // byte before << 8 | byte after -> lowest rank
     is_complete: bool,       // every byte has a symbol
     is_chars: bool,          // only whole characters have a symbol
 }
 
-/// Number of symbols, number of bytes, and the pairs that cannot merge, as a bitmap by the left symbol.
+/// Number of symbols, number of bytes, and a bitmap, by the left symbol, of the pairs that cannot merge.
 pub(super) struct Segmented {
     pub(super) symbols: usize,
     pub(super) bytes: usize,
@@ -108,7 +108,8 @@ impl InitialSymbols {
         if initial.characters.iter().zip(&initial.tops).all(|(&packed, &top)| highest(packed) >= u64::from(top)) {
             initial.tops = Box::default();
         }
-        // Most tokens neither begin nor end inside a character: a bitmap of the others is read in any order without cache misses.
+        // Most tokens neither begin nor end inside a character. A bitmap of those that do is read in any order
+        // without cache misses.
         let mut crosses = vec![0u64; vocab.len().div_ceil(64)];
         for (id, _, content) in vocab.iter() {
             crosses[id as usize / 64] |= u64::from(crossings(content).next().is_some()) << (id % 64);
@@ -165,7 +166,7 @@ impl InitialSymbols {
         }
     }
 
-    /// Segments a text, which fits, into initial symbols; they do not depend on its neighbors.
+    /// Segments a text, which must fit, into initial symbols that do not depend on its neighbors.
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {
@@ -177,13 +178,13 @@ impl InitialSymbols {
         text.len()
     }
 
-    /// Returns the rank of two ASCII bytes.
+    /// Returns the rank of a pair of ASCII bytes.
     #[inline(always)]
     pub(super) fn ascii_pair(&self, left: u8, right: u8) -> u32 {
         self.ascii_pairs[usize::from(left & 0x7F) << 7 | usize::from(right & 0x7F)]
     }
 
-    /// Writes the first symbols of `text`, which is UTF-8, as many as fit.
+    /// Writes the first symbols of `text`, which is UTF-8, as far as they fit.
     #[inline(always)]
     pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let (mut rest, mut count, mut inner) = (text, 0, 0u64);
@@ -215,7 +216,7 @@ impl InitialSymbols {
             let parts = (packed >> (3 * BITS)) as usize;
             if parts > 0 && before.min(after) > top {
                 *room = [ids[0], ids[1], ids[2], NO_SYMBOL];
-                // the parts do not merge with each other
+                // The parts do not merge with each other.
                 inner |= ((1 << (parts - 1)) - 1) << (count & 63);
                 count += parts;
             } else {
@@ -245,13 +246,14 @@ impl InitialSymbols {
     }
 }
 
-/// Returns the pairs of bytes at which a token crosses the boundary of a character that it begins or ends inside of.
+/// Returns the pairs of adjacent bytes at which a token crosses the boundary of a character that it contains only in
+/// part.
 fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     let is_later = |byte: u8| byte & 0xC0 == 0x80;
-    // Begins inside a character, which ends at the first start of another one.
+    // It begins inside a character, which ends where the first other character starts.
     let begins = token.first().is_some_and(|&byte| is_later(byte));
     let begin = if begins { token.iter().position(|&byte| !is_later(byte)) } else { None };
-    // Ends inside a character, which starts at the last start of one.
+    // It ends inside a character, which starts at its last start byte.
     let ends = token.last().is_some_and(|&byte| byte >= 0x80);
     let end = if ends { token.iter().rposition(|&byte| !is_later(byte)) } else { None };
     let end = end.filter(|&at| at > 0 && token.len() - at < char_len(token[at]));

@@ -1,28 +1,29 @@
 //! Merging of several short pretokens in interleaved lanes.
 //!
 //! A merge is a chain of dependent steps: the lowest rank, two lookups, the ranks of the neighbors. Pretokens are
-//! independent, so processing a few of them in turns hides latencies. The ranks of a pretoken are kept in vector registers:
-//! storing one and loading its neighbors right after stalls on store forwarding.
+//! independent, so processing a few of them in turns hides latencies. The ranks of a pretoken are kept in vector
+//! registers, because storing a rank and loading its neighbors right afterwards stalls on store forwarding.
 //!
-//! Invariant: the ids equal those of `merging`, the slow path. Time for one pretoken is n², n ≤ [`MOST`].
+//! Invariant: the ids equal those of `merging`, the slow path. Cost: O(n²) for a pretoken of n ≤ [`MOST`] bytes.
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::util::simd::min::MinArray;
 
-/// Maximum bytes of a short pretoken: there are 64 positions, of which the first and the last are sentinels, and writing a
+/// Maximum bytes of a short pretoken. There are 64 positions; the first and the last are sentinels, and writing a
 /// character needs space for four symbols.
 pub(super) const MOST: usize = 59;
 
-/// Pretokens that are prepared before the first is merged.
+/// Number of pretokens that are prepared before the first one is merged.
 pub(super) const GROUP: usize = 32;
 
 /// Number of lanes.
 const LANES: usize = 4;
 
-/// Minimum priority without a rank.
+/// Lowest priority that stands for no rank.
 const NO_PRIORITY: u32 = NONE << 8;
 
-/// Priority: rank << 8 | position of the left symbol; the lowest is the next merge, leftmost first.
+/// Returns the priority, rank << 8 | position of the left symbol. The lowest one is the next merge, so the leftmost
+/// of equal ranks comes first.
 #[inline(always)]
 fn priority(rank: u32, place: usize) -> u32 {
     rank << 8 | place as u32
@@ -63,8 +64,8 @@ impl Work {
         &mut self.symbols[self.len]
     }
 
-    /// Adds the `count` symbols that were written as one pretoken. `rank` returns the rank of the pair at a position; pairs
-    /// in the bitmap `inner` are known to have none.
+    /// Adds the `count` symbols that were written as one pretoken. `rank` returns the rank of the pair at a position;
+    /// the pairs in the bitmap `inner` are known to have no rank.
     #[inline(always)]
     pub(super) fn push(&mut self, count: usize, inner: u64, rank: impl Rank) {
         let symbols = &mut self.symbols[self.len];
@@ -82,8 +83,8 @@ impl Work {
         self.len += 1;
     }
 
-    /// Merges all pretokens. Calls `each(index, symbols, places)` for each, in arbitrary order, with a bit for each position
-    /// of a token; no bits if it is not supported here.
+    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order; `places` has a
+    /// bit for each position of a token, or no bits if the pretoken is not supported here.
     #[inline(always)]
     pub(super) fn merge<
         Small: MinArray,
@@ -152,7 +153,7 @@ impl Work {
                 let rank = lowest >> 8;
                 let id = if results.is_empty() { rank } else { results[rank as usize] };
                 if id == NO_SYMBOL {
-                    // Not supported: no tokens, and the lane is free at its next turn.
+                    // Not supported: it gets no tokens, and the lane becomes free at its next turn.
                     rows[lane] = R::empty(proof);
                     alive[lane] = 0;
                     continue;
@@ -178,7 +179,7 @@ fn size(count: usize) -> usize {
     usize::from(count > 14) + usize::from(count > 30)
 }
 
-/// Positions 0 to n + 1.
+/// Returns the positions 0 to n + 1.
 #[inline(always)]
 fn places(count: u8) -> u64 {
     u64::MAX >> (62 - u32::from(count))

@@ -11,10 +11,11 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::marks::Marks;
 use crate::vocab::Vocab;
 
-/// Symbols in a window: positions fit the low byte of a priority. Windows of 250 and 500 take the same time.
+/// Number of symbols in a window, so that positions fit the low byte of a priority. Windows of 250 and 500 symbols
+/// take the same time.
 const WINDOW: usize = 256;
 
-/// Priorities in a group, whose minimum is cached.
+/// Number of priorities in a group, whose minimum is cached.
 const GROUP: usize = 16;
 
 /// Window being merged: a linked list in arrays.
@@ -49,7 +50,7 @@ fn priority(rank: u32, place: usize) -> u32 {
 }
 
 impl Window {
-    /// Merges the first `count` symbols; returns the number of tokens, or 0 if that is not supported here.
+    /// Merges the first `count` symbols; returns the number of tokens, or 0 if a merge is not supported here.
     #[inline(always)]
     fn merge(&mut self, ranks: &Ranks, results: &[u32], count: usize) -> usize {
         let Self { symbols, priorities, lowest, next, previous } = self;
@@ -140,7 +141,7 @@ pub(super) struct LongTables<'t> {
 #[derive(Default)]
 struct LastWindow {
     start: usize,
-    bytes: usize, // 0: none
+    bytes: usize, // 0: nothing cached
     count: usize,
 }
 
@@ -160,7 +161,7 @@ impl Windows for LongText<'_> {
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
         let Self { tables, text, window, known, .. } = self;
         let rest = &text[at..];
-        // The same bytes, and one more, on which the symbols of the last character may depend.
+        // The same bytes, and one more byte, on which the symbols of the last character may depend.
         let is_known = known.bytes > 0
             && rest.get(..=known.bytes).is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
         if !is_known {
@@ -211,7 +212,7 @@ impl LongTables<'_> {
         tokens.map(|token| self.marks.len(self.vocab.content(token))).sum()
     }
 
-    /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to take another path.
+    /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to use the slow path.
     #[inline(always)]
     pub(super) fn encode_long(
         &self,

@@ -5,14 +5,14 @@
 //! piece, and merges to pieces with equal scores.
 //!
 //! ```text
-//! initial_symbols  bytes → initial symbols, whole characters where that yields the same ids
+//! initial_symbols  bytes → initial symbols, whole characters if that gives the same ids
 //! ranks            (left, right) → rank, a perfect hash table
 //! lanes            short pretokens, interleaved, with ranks in registers (`util/simd/min`)
 //! long             long pretokens, in windows, in linear time
 //! ```
 //!
-//! Each loop is compiled for the levels of `simd`. Memory in addition to the model: 1.1 MiB, and 10 to 20 bytes for each
-//! merge.
+//! Each loop is compiled for the levels of `simd`. Memory, in addition to the model: 1.1 MiB, and 10 to 20 bytes for
+//! each merge.
 
 mod initial_symbols;
 mod lanes;
@@ -40,13 +40,13 @@ use crate::vocab::{Kind, Vocab};
 #[derive(Debug, Clone)]
 pub struct Fast {
     ranks: Ranks,
-    results: Vec<u32>, // rank -> id, NO_SYMBOL if there are several; empty if rank and id are equal
+    results: Vec<u32>, // rank -> id, NO_SYMBOL if a rank has several; empty if rank and id are equal
     initial: InitialSymbols,
     apart: Apart,
     marks: Marks, // in texts
 }
 
-/// Contents of tokens that never merge. A text with one takes the slow path.
+/// Contents of tokens that never merge. A text that contains one takes the slow path.
 #[derive(Debug, Clone, Default)]
 struct Apart {
     contents: Trie,
@@ -173,7 +173,7 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of the `(content, id)` whose content, as texts spell it, merges to that id.
+    /// Returns the ids of the entries `(content, id)` whose content, spelled as in texts, merges into that id.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -215,7 +215,7 @@ impl Fast {
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
         let mut is_made = vec![false; vocab.len()];
         match model.as_bpe().filter(|bpe| bpe.ranks == bpe::RankOrder::Tokens) {
-            // Exactly the tokens that their own bytes form have a merge.
+            // Exactly the tokens that are formed from their own bytes have a merge.
             Some(bpe) => {
                 bpe.pairs(vocab, keep_going)?.iter().for_each(|(.., merge)| is_made[merge.result as usize] = true)
             }
@@ -225,8 +225,8 @@ impl Fast {
         Ok(MergeBoundaries::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 
-    /// Merges the pretokens of `jobs`, ranges of `text`: appends their tokens to `tokens`, and stores their ranges in
-    /// `found`.
+    /// Merges the pretokens of `jobs`, which are ranges of `text`. Appends their tokens to `tokens`, and stores the
+    /// ranges of these tokens in `found`.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -346,7 +346,7 @@ impl Fast {
     }
 }
 
-/// rank → result, [`NO_SYMBOL`] for a rank with several; None if one does not fit.
+/// Returns the result of each rank, [`NO_SYMBOL`] for a rank with several; None if an id or a rank is too large.
 fn results(pairs: &Pairs) -> Option<Vec<u32>> {
     const NONE_YET: u32 = u32::MAX;
     let mut results = Vec::new();
@@ -368,10 +368,10 @@ mod tests {
 
     use super::*;
 
-    /// If no boundary of two tokens is certain, a text goes to the heap; runs of spaces are full of tokens as long
-    /// as these.
+    /// Two tokens of half a window fit in it. If no boundary of two tokens could be checked, a text would be merged
+    /// with the heap; runs of spaces often have tokens of this length.
     #[test]
-    fn two_tokens_fill_a_window() {
+    fn joint_of_two_tokens_of_half_a_window_is_checked() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =

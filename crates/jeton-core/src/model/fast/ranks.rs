@@ -1,20 +1,20 @@
 //! (left, right) → rank, in one lookup without a branch.
 //!
 //! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): the
-//! displacement of a key's bucket is added to its slot; displacements are chosen so that no two keys share a slot. Whether
-//! two neighbors merge is unpredictable, so a branch on it costs more than the lookup.
+//! displacement of a key's bucket is added to its slot, and displacements are chosen so that no two keys share a
+//! slot. Whether two neighbors merge is unpredictable, so a branch on it would cost more than the lookup.
 //!
-//! A slot is 8 bytes (left, right, rank), and about three of four are full: 2 MiB for 200,000 merges, where open
-//! addressing needs 8. On new text, speed depends on whether the table fits the L2 cache.
+//! A slot is 8 bytes (left, right, rank), and about three of four slots are full: 2 MiB for 200,000 merges, compared
+//! to 8 MiB with open addressing. On new text, the speed depends on whether the table fits the L2 cache.
 //!
-//! Left out: ids from 2^20 - 1 and ranks from 2^24 - 1 on, which only `pairs`, the slow path, has.
+//! Left out: ids from 2^20 - 1 on and ranks from 2^24 - 1 on; only the slow path, with `pairs`, supports them.
 
 use crate::model::pairs::Pairs;
 
-/// No rank.
+/// Stands for no rank.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Not a symbol, above all ids; merges with nothing.
+/// Stands for no symbol; above all ids, and merges with nothing.
 pub(super) const NO_SYMBOL: u32 = (1 << ID_BITS) - 1;
 
 const ID_BITS: u32 = 20;
@@ -42,7 +42,7 @@ fn slot(hash: u64, moved: u8, mask: usize) -> usize {
 }
 
 impl Ranks {
-    /// Builds the table of all pairs; None if one does not fit.
+    /// Builds the table of all pairs; None if an id or a rank is too large.
     pub(super) fn new(pairs: &Pairs) -> Option<Self> {
         let mut entries = Vec::with_capacity(pairs.len());
         for (left, right, merge) in pairs.iter() {
@@ -97,7 +97,8 @@ impl Ranks {
         Some(table)
     }
 
-    /// Stores the entries of a bucket in free slots; returns the displacement. `taken`: bitmap of the other slots, which fits the L1 cache.
+    /// Stores the entries of a bucket in free slots; returns the displacement. `taken`: bitmap of the used slots,
+    /// which fits the L1 cache.
     fn place(&mut self, entries: &[u64], taken: &mut [u64]) -> Option<u8> {
         let mask = self.slots.len() - 1;
         let mut places = [0; 64];
@@ -124,7 +125,7 @@ impl Ranks {
         None
     }
 
-    /// Looks up a pair as [`Ranks::get`] does, also if one of the two is not a symbol.
+    /// Looks up a pair like [`Ranks::get`], but also accepts two values that are not symbols.
     pub(super) fn of(&self, left: u32, right: u32) -> u32 {
         if left.max(right) < NO_SYMBOL {
             self.get(left, right)
@@ -133,14 +134,14 @@ impl Ranks {
         }
     }
 
-    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them is a symbol: two [`NO_SYMBOL`] equal an empty
-    /// slot.
+    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them must be a symbol, because two
+    /// [`NO_SYMBOL`] equal an empty slot.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
         let hash = key.wrapping_mul(self.seed);
         let moved = self.moves[(hash >> self.bucket_shift) as usize];
-        // The length is a power of two, so the mask keeps the index in bounds, which the compiler proves, too.
+        // The length is a power of two, so the mask keeps the index in bounds; the compiler proves this, too.
         let entry = self.slots[slot(hash, moved, self.slots.len() - 1)];
         let none = u32::from(entry >> RANK_BITS == key).wrapping_sub(1);
         (entry & NO_RANK) as u32 | none
@@ -155,7 +156,7 @@ mod tests {
     use crate::model::pairs::Merge;
 
     #[test]
-    fn knows_what_pairs_knows() {
+    fn lookup_equals_that_of_pairs() {
         for count in [0u32, 1, 2, 50, 5_000, 100_000] {
             let mut pairs = Pairs::with_capacity(4);
             let (mut left, mut right) = (0u32, 0u32);
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn ids_and_ranks_that_are_too_large_are_refused() {
         for (left, rank) in [(NO_SYMBOL, 0), (0, NO_RANK as u32)] {
             let mut pairs = Pairs::with_capacity(1);
             pairs.insert(left, 1, Merge { rank, result: 2 });

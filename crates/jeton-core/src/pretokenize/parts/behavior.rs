@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::aligned_text::ChunkSink;
 
-/// Range of a chunk: a match, which may be empty, or the text between two matches, which is not.
+/// Range of a chunk: a match, which may be empty, or text between two matches, which may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub(super) start: usize,
@@ -29,12 +29,12 @@ pub(super) enum Behavior {
     Contiguous,
 }
 
-/// Builds the chunks of one chunk from the ranges that tile it.
+/// Builds the chunks of one chunk from the ranges that cover it.
 #[derive(Debug)]
 pub(super) struct Cutter<'p, 'd> {
     parts: &'p mut ChunkSink<'d>,
     behavior: Behavior,
-    open: Option<Stretch>, // chunk that the next range may still join, with its last range
+    open: Option<Stretch>, // chunk that may still include the next range, with its last range
 }
 
 impl<'p, 'd> Cutter<'p, 'd> {
@@ -80,8 +80,8 @@ mod tests {
     use crate::aligned_text::AlignedText;
 
     #[test]
-    fn each_behavior() {
-        // "a--b-", split at "-"
+    fn each_behavior_gives_its_chunks() {
+        // "a--b-", split at "-".
         let stretches = [(0, 1, false), (1, 2, true), (2, 3, true), (3, 4, false), (4, 5, true)]
             .map(|(start, end, is_match)| Stretch { start, end, is_match });
         for (behavior, expected) in [

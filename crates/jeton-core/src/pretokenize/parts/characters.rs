@@ -1,13 +1,14 @@
 //! Character sets of HF's pre-tokenizers, as in the wheel 0.23.3.
 //!
-//! Its crates have Unicode data of different versions. The sets are built from `regex-syntax`'s tables (Unicode 16),
-//! restricted to the age of each crate, with the few characters whose properties have changed since; build.rs writes the ranges of
-//! all but scripts. Each was compared with the wheel's for every code point.
+//! HF's crates have Unicode data of different versions. The sets are built from `regex-syntax`'s tables (Unicode 16),
+//! restricted to the Unicode version of each crate, plus the few characters whose properties have changed since;
+//! build.rs writes the ranges of all sets but scripts. Each set was compared with that of the wheel for every code
+//! point.
 //!
 //! | set | Unicode version there | from |
 //! |---|---|---|
 //! | punctuation | 8 | crate `unicode_categories` 0.1, and ASCII's punctuation |
-//! | number | 17 | `char::is_numeric`, pinned, because ours depends on the compiler |
+//! | number | 17 | `char::is_numeric`, pinned, because the compiler's version varies |
 //! | word | 16 | `\w` of crate `regex` |
 //! | script | 9 | SentencePiece's table, with Hiragana and Katakana counted as Han |
 
@@ -17,7 +18,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use crate::util::atomic_cell::made_once;
 
-// Ranges of `PUNCTUATION`, `NUMBER` and `WORD`.
+// `PUNCTUATION`, `NUMBER` and `WORD`: their ranges, which build.rs writes.
 include!(concat!(env!("OUT_DIR"), "/characters.rs"));
 
 /// A set of characters.
@@ -55,25 +56,25 @@ impl Characters {
     }
 }
 
-/// Punctuation, and ASCII symbols.
+/// Returns punctuation and ASCII symbols.
 pub(super) fn punctuation() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(&PUNCTUATION))
 }
 
-/// Numbers.
+/// Returns numbers.
 pub(super) fn number() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(&NUMBER))
 }
 
-/// Word characters.
+/// Returns word characters.
 pub(super) fn word() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(&WORD))
 }
 
-/// Number of a script; 0 joins any script.
+/// Number of a script; 0 is compatible with any script.
 pub type Script = u8;
 
 /// Table of the scripts of characters.
@@ -94,12 +95,12 @@ const SCRIPTS: &str = "
 const HAN: Script = 1;
 const HIRAGANA: Script = 2;
 const KATAKANA: Script = 3;
-/// `Zinh`: inherits the script of the preceding character.
+/// `Zinh`: takes the script of the preceding character.
 pub const INHERITED: Script = 136;
-/// `Zyyy`: no script of its own.
+/// `Zyyy`: common to all scripts.
 pub const COMMON: Script = 137;
 
-/// Characters with another script in SentencePiece's table than in `regex-syntax`'s.
+/// Characters whose script in SentencePiece's table differs from that in `regex-syntax`.
 const EXCEPTIONS: [(char, char, &str); 3] =
     [('\u{589}', '\u{589}', "Zyyy"), ('\u{61C}', '\u{61C}', "Zyyy"), ('\u{953}', '\u{954}', "Deva")];
 
@@ -126,14 +127,14 @@ impl Scripts {
         Self { ranges: table }
     }
 
-    /// Returns the script of `c`; 0 for a space and for characters that Unicode 9 lacks.
+    /// Returns the script of `c`; 0 for a space and for characters that are not in Unicode 9.
     pub fn of(&self, c: char) -> Script {
         let index = self.ranges.partition_point(|&(_, last, _)| last < c);
         self.ranges.get(index).filter(|&&(first, ..)| first <= c).map_or(0, |&(.., script)| script)
     }
 }
 
-/// Ranges of a class of `regex-syntax`. The classes here are valid constants, which a test checks.
+/// Returns the ranges of a class of `regex-syntax`. The classes here are valid constants; a test checks them.
 fn ranges(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| (range.start(), range.end())).collect(),
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!((scripts.of('\u{301}'), scripts.of('1'), scripts.of('\u{1F}')), (INHERITED, COMMON, COMMON));
     }
 
-    /// Number of characters of each: those of the wheel 0.23.3.
+    /// Each set has the number of characters that the wheel 0.23.3 has.
     #[test]
     fn sets_have_their_sizes() {
         let size = |set: &Characters| ('\0'..=char::MAX).filter(|&c| set.has(c)).count();

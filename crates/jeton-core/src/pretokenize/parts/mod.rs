@@ -1,9 +1,9 @@
 //! HF's pre-tokenizers: components of a `tokenizer.json`, each of which splits the chunks of an [`AlignedText`].
 //!
-//! Invariant: chunks and alignments equal those of HF `tokenizers`. Chunks stay in order; dropped text is in none. Regexes
-//! have the same meaning as there, or are refused by name.
+//! Invariant: chunks and alignments equal those of HF `tokenizers`. Chunks stay in order, and contain no dropped
+//! text. Regexes have the same meaning as there; those for which this is not possible are refused by name.
 //!
-//! Cost: one pass over the text for each component; rewriting ones (ByteLevel, Metaspace) copy the text.
+//! Cost: one pass over the text for each component; components that rewrite (ByteLevel, Metaspace) copy the text.
 //! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
 //! Left out: regexes that match the empty text, at which HF splits.
 //!
@@ -30,7 +30,7 @@ use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 pub use rewrite::{Metaspace, PrependScheme};
 
-/// A pre-tokenizer of HF, or a pattern of ours.
+/// A pre-tokenizer of HF, or a pattern of Jeton's.
 #[derive(Debug, Clone)]
 pub struct Splitter(SplitterKind);
 
@@ -114,7 +114,7 @@ fn isolated() -> Behavior {
     Behavior::Isolated
 }
 
-/// Translates a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) to an equivalent pattern of ours.
+/// Translates a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) to an equivalent pattern in Jeton's dialect.
 ///
 /// # Errors
 /// `Config` with the unsupported construct.
@@ -136,8 +136,8 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
 }
 
 impl Splitter {
-    /// Reads one component of a pre-tokenizer: HF's JSON (not a Sequence), or `{"type":"Pattern","name":…}` or
-    /// `{"type":"Pattern","regex":…}` for a pattern of ours.
+    /// Reads one component of a pre-tokenizer: HF's JSON (not a Sequence), or Jeton's `{"type":"Pattern","name":…}`
+    /// or `{"type":"Pattern","regex":…}`.
     ///
     /// # Errors
     /// `Config` for an unknown component, invalid options, and an unsupported regex.
@@ -188,7 +188,7 @@ impl Splitter {
         parts.iter().map(|part| Self::from_json(&part.to_string())).collect()
     }
 
-    /// Returns the pattern, if the component only splits by one: a Pattern, or a Split at isolated matches.
+    /// Returns the pattern of a component that only splits by one: a Pattern, or a Split with isolated matches.
     pub fn as_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::Pattern(pattern) => Some(pattern),
@@ -199,7 +199,7 @@ impl Splitter {
         }
     }
 
-    /// Joins components into one pattern, if all of them only split, and together compile to a transducer.
+    /// Joins components into one pattern, if all of them only split, and if they compile to one transducer.
     pub fn as_one_pattern(splitters: &[Self]) -> Option<Pretokenizer> {
         match splitters {
             [] => Some(Pretokenizer::none()),
@@ -211,8 +211,8 @@ impl Splitter {
         }
     }
 
-    /// Joins components that only split, before and after one that spells bytes, into one pattern, whose pretokens may begin
-    /// within characters.
+    /// Joins components into one pattern, if they only split and one between them spells bytes. The pretokens of this
+    /// pattern may begin inside characters.
     pub fn as_bytewise_pattern(splitters: &[Self]) -> Option<Pretokenizer> {
         let is_level = |splitter: &Self| matches!(splitter.0, SplitterKind::ByteLevel { .. });
         let at = splitters.iter().position(is_level)?;
@@ -226,7 +226,7 @@ impl Splitter {
         Pretokenizer::bytewise_sequence(&before, &after).ok()
     }
 
-    /// Returns the regex at whose matches, and between them, the component splits, if it does nothing else.
+    /// Returns the regex of a component that only splits, at its matches and between them.
     fn as_regex(&self) -> Option<String> {
         let (set, behavior) = match &self.0 {
             SplitterKind::Digits(behavior) => (characters::number(), *behavior),
@@ -248,8 +248,8 @@ impl Splitter {
         matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
-    /// Returns the mark that begins each chunk, or None if the component only splits and drops white space: for a component
-    /// after which words are separate. None at all for others.
+    /// Returns how a component separates words: the mark that begins each chunk, or an inner None if the component
+    /// only splits and drops white space. The outer None is for all other components.
     pub fn word_rule(&self) -> Option<Option<char>> {
         match &self.0 {
             SplitterKind::Bert | SplitterKind::WhitespaceSplit => Some(None),
@@ -259,7 +259,7 @@ impl Splitter {
         }
     }
 
-    /// Returns the pattern that splits the text, if the component adds nothing to it but the byte alphabet.
+    /// Returns the pattern that splits the text, if the component otherwise only spells bytes in the byte alphabet.
     pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
@@ -285,12 +285,12 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component makes a chunk of each such character.
+    /// Returns true if the component makes a separate chunk of each occurrence of the character.
     pub fn isolates(&self, c: char) -> bool {
         matches!(self.0, SplitterKind::Bert) && characters::punctuation().has(c)
     }
 
-    /// Returns true if the component leaves no such character in a chunk.
+    /// Returns true if no chunk contains the character after this component.
     pub fn removes(&self, c: char) -> bool {
         match &self.0 {
             SplitterKind::Bert | SplitterKind::Whitespace | SplitterKind::WhitespaceSplit => c.is_whitespace(),
@@ -304,17 +304,17 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component adds characters or replaces them by others, except bytes by the byte alphabet.
+    /// Returns true if the component adds or replaces characters, apart from spelling bytes in the byte alphabet.
     pub fn inserts(&self) -> bool {
         matches!(self.0, SplitterKind::Metaspace(_)) || self.adds_prefix_space()
     }
 
-    /// Returns true if the component adds a space to chunks that begin with none.
+    /// Returns true if the component adds a space to chunks that do not begin with one.
     pub fn adds_prefix_space(&self) -> bool {
         matches!(self.0, SplitterKind::ByteLevel { add_prefix_space: true, .. })
     }
 
-    /// Returns what the component does, if it is Metaspace.
+    /// Returns the options of the component, if it is Metaspace.
     pub fn metaspace(&self) -> Option<Metaspace> {
         match &self.0 {
             SplitterKind::Metaspace(metaspace) => Some(*metaspace),
@@ -322,7 +322,7 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component leaves a text without spaces as it is.
+    /// Returns true if the component does not change a text without spaces.
     pub fn needs_spaces(&self) -> bool {
         match &self.0 {
             SplitterKind::Split { finder: SplitPattern::Text(text), behavior, invert } => {
@@ -333,7 +333,7 @@ impl Splitter {
         }
     }
 
-    /// Returns the mark that replaces spaces, if the component does that.
+    /// Returns the mark that replaces spaces, if any.
     pub fn space_mark(&self) -> Option<char> {
         match &self.0 {
             SplitterKind::Metaspace(metaspace) => Some(metaspace.spelled(' ')),
@@ -341,7 +341,7 @@ impl Splitter {
         }
     }
 
-    /// Splits all chunks of a text except added tokens, and rewrites them if the component does.
+    /// Splits all chunks of a text except added tokens, and rewrites them if the component rewrites.
     ///
     /// # Errors
     /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.
@@ -406,7 +406,7 @@ impl Splitter {
     }
 }
 
-/// Splits at the matches that `find` yields for the position and text of a chunk. The ranges between them are added here.
+/// Splits at the matches that `find` yields for the position and text of a chunk, and adds the ranges between them.
 #[inline]
 fn at_stretches(
     aligned: &mut AlignedText,
@@ -436,7 +436,8 @@ fn at_stretches(
     })
 }
 
-/// Returns true if there is nothing to split. After some components, this holds for most chunks.
+/// Returns true for a single character, which cannot be split. After some components, most chunks are single
+/// characters.
 #[inline]
 fn is_one_character(text: &str) -> bool {
     let mut chars = text.chars();
@@ -489,7 +490,7 @@ fn at_text(
     cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
     at_stretches(aligned, behavior, invert, |_, text, found| {
-        // The empty text matches before, between and after all characters, as in HF.
+        // As in HF, the empty text matches before, between and after all characters.
         for (at, matched) in text.match_indices(wanted) {
             cancel.check()?;
             found(at, at + matched.len());
@@ -498,12 +499,12 @@ fn at_text(
     })
 }
 
-/// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space is dropped.
+/// Splits like `\w+|[^\w\s]+`: into runs of word characters and runs of symbols; white space is dropped.
 fn words_and_symbols(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let word = characters::word();
     aligned.cut(|_, text, parts| {
         let mut start = 0;
-        let mut was = None; // whether the current chunk is a word; None for white space
+        let mut was = None; // true if the current chunk is a word; None for white space
         for (at, c) in text.char_indices() {
             cancel.check()?;
             let is = if c.is_whitespace() { None } else { Some(word.has(c)) };

@@ -6,12 +6,12 @@ use crate::pretokenize::pretokenizer::{PatternKind, Pretokenizer};
 use crate::regex::Adjacency;
 use crate::util::pair_effect::PairEffect;
 
-/// A pre-tokenizer with what [`SplitterPairs::effect`] looks up.
+/// A pre-tokenizer with the tables of [`SplitterPairs::effect`].
 #[derive(Debug)]
 pub struct SplitterPairs {
     splitter: Splitter,
     adjacency: Option<Adjacency>,
-    /// Effects are those of `adjacency`.
+    /// True if `adjacency` determines the effects.
     is_pattern: bool,
 }
 
@@ -33,8 +33,8 @@ impl Splitter {
 }
 
 impl SplitterPairs {
-    /// Returns true if the component spells bytes in the byte alphabet. [`SplitterPairs::effect`] returns the characters
-    /// before that.
+    /// Returns true if the component spells bytes in the byte alphabet. [`SplitterPairs::effect`] returns the
+    /// characters before this spelling.
     pub fn spells_bytes(&self) -> bool {
         matches!(self.splitter.0, SplitterKind::ByteLevel { .. })
     }
@@ -98,7 +98,7 @@ impl SplitterPairs {
         }
     }
 
-    /// Returns false if no chunk has the characters one after the other, whatever surrounds them.
+    /// Returns false if no chunk contains the characters in this order, whatever surrounds them.
     pub fn may_hold(&self, text: &str) -> bool {
         let is_apart = |(left, right)| self.effect(left, right) == PairEffect::Split;
         if text.chars().zip(text.chars().skip(1)).any(is_apart) {
@@ -128,7 +128,8 @@ impl SplitterPairs {
     }
 }
 
-/// Returns the effect of splitting at single characters. `before`, `after`: whether the two are matches.
+/// Returns the effect of splitting at single characters. `before`, `after`: true if the left or right character is a
+/// match.
 fn split_at(behavior: Behavior, before: bool, after: bool, (left, right): (char, char)) -> PairEffect {
     let splits = match behavior {
         Behavior::Removed | Behavior::Isolated => before || after,

@@ -1,7 +1,8 @@
 //! Rewriting pre-tokenizers: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace replaces spaces by a mark.
 //!
-//! Invariant: alignments equal HF's: a character that is inserted before another has the other's alignment. Source:
-//! huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`, `replace`).
+//! Invariant: alignments equal HF's: a character that is inserted before another one has the alignment of that one.
+//! Source: huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`,
+//! `replace`).
 
 use serde::Deserialize;
 
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::{self, stand_in};
 
-/// Inserts `mark` before the next character: replaces the character by the mark, then inserts the character.
+/// Inserts `mark` before the next character: first replaces the character by the mark, then inserts the character.
 fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     if let Some(next) = writer.rest().chars().next() {
         writer.put(mark, 0);
@@ -61,7 +62,7 @@ pub enum PrependScheme {
     Always,
 }
 
-/// Metaspace's options in files; old ones have `add_prefix_space` and `str_rep`.
+/// Options of Metaspace in files; old files have `add_prefix_space` and `str_rep`.
 #[derive(Deserialize)]
 pub(super) struct MetaspaceJson {
     replacement: char,
@@ -70,12 +71,12 @@ pub(super) struct MetaspaceJson {
     split: Option<bool>,
 }
 
-/// Metaspace: spaces become a mark, chunks begin with one and are split before each.
+/// Metaspace: spaces become a mark, chunks begin with a mark and are split before each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metaspace {
     /// The mark.
     pub mark: char,
-    /// Chunks before which a mark is inserted, unless they begin with one or with a space.
+    /// Chunks before which a mark is inserted, unless they begin with a mark or a space.
     pub scheme: PrependScheme,
     /// Chunks are split before each mark.
     pub split: bool,
@@ -85,14 +86,14 @@ impl Metaspace {
     pub(super) fn new(spelled: MetaspaceJson) -> std::result::Result<Self, &'static str> {
         let scheme = match (spelled.add_prefix_space, spelled.prepend_scheme) {
             (Some(false), Some(PrependScheme::Never)) => PrependScheme::Never,
-            // HF's default scheme is "always", which `add_prefix_space` then contradicts, too.
+            // HF's default scheme is "always", which `add_prefix_space` would also contradict.
             (Some(false), _) => return Err("add_prefix_space does not fit prepend_scheme"),
             (_, scheme) => scheme.unwrap_or(PrependScheme::Always),
         };
         Ok(Self { mark: spelled.replacement, scheme, split: spelled.split.unwrap_or(true) })
     }
 
-    /// Returns the mark, if each chunk without a space at its start gets one.
+    /// Returns the mark, if every chunk that does not begin with a space gets one.
     pub(super) fn prepends_always(&self) -> Option<char> {
         (self.scheme == PrependScheme::Always).then_some(self.mark)
     }
@@ -102,7 +103,7 @@ impl Metaspace {
         self.split.then_some(self.mark)
     }
 
-    /// Returns a character as it is spelled: the mark for a space.
+    /// Returns the spelling of a character: the mark for a space.
     pub(super) fn spelled(&self, c: char) -> char {
         if c == ' ' {
             self.mark

@@ -4,12 +4,12 @@
 //! 1)`, with the last bit of each mask carried into the next block. An addition fills a run: `(seed + run) ^ run` has the
 //! bits of `run` from `seed` to the end of the run.
 //!
-//! The algebra is exact on *easy* text. Text that 64 bytes do not determine is marked as *hard*, and the caller splits it
-//! with the scanner: white space and numbers beyond ASCII, a capital after a letter without case, a mark after a symbol.
-//! The caller also handles white space at the end of the text.
+//! The algebra is exact on *easy* text. Text that a block of 64 bytes does not determine is marked as *hard*, and the
+//! caller splits it with the scanner: white space and numbers beyond ASCII, a capital after a letter without case, a
+//! mark after a symbol. The caller also handles white space at the end of the text.
 //!
-//! Source of the idea, byte classes as masks: simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and Hugging
-//! Face's tokenizers 1.0 split text like this. The algebra is our own.
+//! Source of the idea, byte classes as masks: simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and
+//! Hugging Face's tokenizers 1.0 split text like this. The algebra is Jeton's own.
 
 use super::Starts;
 use crate::pretokenize::scanner::{contraction, Contraction, Family};
@@ -30,7 +30,7 @@ struct Before {
     blank: u64, // the space character
     absorbed: u64,
     first_symbol: u64,
-    withdrawn: u64, // in spaces whose start is removed if they end in a newline
+    withdrawn: u64, // spaces whose start is removed if their run ends in a newline
     capitals: u64,
     lower: u64,
     groups: u64, // starts of digit groups among the last three bytes
@@ -93,10 +93,10 @@ fn classify<B: Block>(
 
 /// Adds the characters beyond ASCII.
 ///
-/// Each character writes its class to four bytes, beginning at its first; the next character overwrites the excess, and
-/// bytes that are not part of a character are masked.
+/// Each character writes its class to four bytes, beginning at its first byte. The next character overwrites the excess,
+/// and bytes that are not part of a character are masked.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // all of it lives in registers
+#[allow(clippy::too_many_arguments)] // all of it is kept in registers
 fn classify_wide<B: Block>(
     proof: B::Proof,
     bytes: Bytes<B>,
@@ -140,7 +140,7 @@ fn four(text: &[u8], at: usize) -> [u8; 4] {
     rest.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|i| rest.get(i).copied().unwrap_or(0)))
 }
 
-/// Returns the bytes after those of `mask`; `carry` is the last bit of the previous block, and then of this one.
+/// Returns the bytes after those of `mask`. `carry` is the last bit of the previous block, and then that of this one.
 #[inline(always)]
 fn after(mask: u64, carry: &mut u64) -> u64 {
     let after = mask << 1 | *carry;
@@ -193,7 +193,8 @@ impl Groups {
         }
     }
 
-    /// Returns the line ends, and slashes among them, that belong to preceding symbols, and the bytes after them.
+    /// Returns two masks: the line ends, and slashes among them, that belong to preceding symbols; and the bytes
+    /// after them.
     #[inline(always)]
     fn absorbed<F: Family>(&self, slashes: u64, before: &mut Before) -> [u64; 2] {
         if !F::RULES.newlines {
@@ -205,7 +206,8 @@ impl Groups {
         [absorbed, after(absorbed, &mut before.absorbed)]
     }
 
-    /// Returns the starts of words, and those that are hard. `after_first`: bytes after a symbol that prefixes a word.
+    /// Returns the starts of words, and the hard ones among them. `after_first`: bytes after a symbol that may prefix
+    /// a word.
     #[inline(always)]
     fn words<F: Family>(&self, after_first: u64, before: &mut Before) -> [u64; 2] {
         let words = self.letters & !self.after_letter;
@@ -247,8 +249,8 @@ impl Groups {
         starts
     }
 
-    /// Returns the starts of white space: its first character, and newlines that no symbol absorbs. The last character
-    /// before others starts a pretoken, too.
+    /// Returns the starts of white space: its first character, and newlines that no symbol absorbs. The last white
+    /// space character before other characters also starts a pretoken.
     #[inline(always)]
     fn white_space<F: Family>(&self, absorbed: u64) -> u64 {
         let spaces = self.spaces & !self.after_space;
@@ -269,7 +271,7 @@ impl Starts {
         let mut contraction_end = 0;
         let mut at = 0;
         while at < len {
-            let mut copy = [0; 64]; // zeros are symbols, which are masked below
+            let mut copy = [0; 64]; // zeros count as symbols, which are masked below
             let bytes = match text.get(at..).and_then(|rest| rest.first_chunk()) {
                 Some(bytes) => bytes,
                 None => {
@@ -290,7 +292,7 @@ impl Starts {
 
     /// Processes one block.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // all of it lives in registers
+    #[allow(clippy::too_many_arguments)] // all of it is kept in registers
     fn step<F: Family, B: Block>(
         &mut self,
         bytes: Bytes<B>,
@@ -304,12 +306,13 @@ impl Starts {
         let rules = F::RULES;
         let Bytes { block, wide, later } = bytes;
         let own = Groups::new::<F>(masks, block.equal(b' '), later, before);
-        // Bytes after the end of the text are zeros. With `& valid`, as the other masks have it, LLVM 22 moves the `|` of two
-        // masks to vectors of bits and builds these byte by byte, in 120 instructions for AVX2.
+        // Bytes after the end of the text are zeros. If `& valid` were applied here, as to the other masks, LLVM 22
+        // would move the `|` of two masks to vectors of bits and build these byte by byte, in 120 instructions for
+        // AVX2.
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // Symbols without a prefix, and the byte after the first of them: it prefixes a word there.
+        // Symbols without a prefix. The first of them prefixes a word that follows it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;
@@ -323,7 +326,7 @@ impl Starts {
         if rules.newlines {
             self.withdraw_spaces(&own, after_absorbed, text, at, before);
         }
-        // One may have begun in the previous block.
+        // A contraction may have begun in the previous block.
         if *contraction_end > at {
             self.clear(at, *contraction_end);
         }
@@ -343,8 +346,8 @@ impl Starts {
         }
     }
 
-    /// Removes the starts in white space up to its last newline, which is one pretoken: spaces between two newlines start
-    /// none.
+    /// Removes the starts in white space before its last newline: that part is one pretoken, so spaces between two
+    /// newlines do not start one.
     #[inline(always)]
     fn withdraw_spaces(&mut self, own: &Groups, after_absorbed: u64, text: &[u8], at: usize, before: &mut Before) {
         let seed = own.spaces & !own.after_space & own.after_newline & !after_absorbed | own.spaces & before.withdrawn;
@@ -366,7 +369,7 @@ impl Starts {
         }
     }
 
-    /// Joins contractions, of which `candidates` are the apostrophes.
+    /// Joins contractions, whose apostrophes are among `candidates`.
     #[inline(always)]
     fn contractions<F: Family>(&mut self, mut candidates: u64, text: &[u8], at: usize, contraction_end: &mut usize) {
         let is_suffix = F::RULES.contraction == Contraction::Suffix;
@@ -384,5 +387,5 @@ impl Starts {
     }
 }
 
-/// Bits that the masks of classes assume.
+/// Assumption of the masks about the bits of classes.
 const _: () = assert!(UPPER | LOWER | CASELESS | MARK | NUMBER | SPACE | NEWLINE | OTHER == 0xFF && LETTER == 7);

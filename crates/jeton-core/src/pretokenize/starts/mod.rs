@@ -1,18 +1,21 @@
-//! Starts of the pretokens of a text, window by window: of named patterns bit-parallel, of others with a transducer.
+//! Starts of the pretokens of a text, window by window: bit-parallel for named patterns, with a transducer for
+//! others.
 //!
-//! Invariant: the starts equal those of the slow path, which finds one pretoken after the other, for every text; tests
-//! compare them at each level of vector instructions. The slow path of named patterns is [`scanner`](super::scanner).
+//! Invariant: for every text, the starts equal those of the slow path, which finds one pretoken after the other;
+//! tests compare them at each level of vector instructions. The slow path of named patterns is
+//! [`scanner`](super::scanner).
 //!
 //! A text is processed in windows. In each, `algebra` or the transducer finds the starts in easy text and lists hard
-//! places. Around these the slow path runs, from a correct start until both agree. Agreement suffices, because the text
-//! after a start determines the following starts. The end of a window is hard, so results do not depend on windows: the slow
-//! path reads beyond it, and the next window begins at the end of its last pretoken.
+//! positions. Around these the slow path runs, from a correct start until both agree. Agreement suffices, because the
+//! text after a start determines the following starts. The end of a window counts as hard, so results do not depend
+//! on the windows: the slow path reads beyond it, and the next window begins at the end of its last pretoken.
 //!
-//! Patterns that split one after the other, and are not one transducer, are several. Each finds its starts in the window,
-//! and they are cuts in the text of the next. A pretoken of one may end far behind the window, where its next start is.
+//! Patterns that split one after the other, and do not compile to one transducer, have several. Each transducer finds
+//! its starts in the window, and these are cuts in the text of the next one. A pretoken of one transducer may end far
+//! beyond the window; its next start is there.
 //!
-//! Time is linear in the text: a hard range is processed from the end of the previous one at the earliest. Memory is that
-//! of a window.
+//! Time is linear in the text, because a hard range is processed from the end of the previous one at the earliest.
+//! Memory is that of a window.
 
 mod algebra;
 
@@ -30,10 +33,10 @@ use crate::util::simd::block::Block;
 use crate::util::simd::{self, Detected, Instructions, SimdLevel};
 use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 
-/// Bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
+/// Number of bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
 const WINDOW: usize = 1 << 14;
 
-/// Pretokens between two cancellation checks while runs are split: each may read much of the text.
+/// Number of pretokens between two cancellation checks while runs are split: each may read much of the text.
 const FINDS_BETWEEN_CHECKS: usize = 16;
 
 /// Buffers for the starts of one window.
@@ -42,12 +45,12 @@ pub(crate) struct Starts {
     bits: Vec<u64>,
     hard: Vec<u32>,      // ascending
     wide: Vec<u32>,      // offsets of the blocks with a byte beyond ASCII, ascending
-    positions: Vec<u32>, // grows to the maximum needed
+    positions: Vec<u32>, // its capacity grows to the maximum needed
     count: usize,
     actions: Vec<u8>,
-    split: Vec<u32>,  // positions, with runs split
-    cuts: Vec<u64>,   // bits of the transducer before
-    ends: Vec<usize>, // in the text: for each transducer, the end of the last pretoken it has found
+    split: Vec<u32>,  // positions after runs are split
+    cuts: Vec<u64>,   // bits of the previous transducer
+    ends: Vec<usize>, // for each transducer, end of the last pretoken it has found, as a position in the text
 }
 
 /// Finder of pretoken starts, window by window.
@@ -64,34 +67,36 @@ enum FinderPattern<'p> {
     Sequence(&'p [Transducer]),
 }
 
-/// The matcher, and the characters of which it splits runs.
+/// The matcher, and the characters whose runs it splits.
 type Runs<'p> = (&'p Regex, &'p ClassUnicode);
 
 /// The function that fills a window for a family of named patterns.
 pub(super) type NamedFinder = fn(Detected, &mut Starts, &[u8], Option<&MergeBoundaries>);
 
 impl<'p> StartFinder<'p> {
-    /// The finder of a named pattern, at a level of vector instructions or at the processor's if that is lower.
+    /// Creates the finder of a named pattern, at a level of vector instructions or at the processor's level if that
+    /// is lower.
     pub(super) fn named(find: NamedFinder, level: SimdLevel) -> Self {
         Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Named(find) }
     }
 
-    /// The finder of a compiled pattern.
+    /// Creates the finder of a compiled pattern.
     pub(super) fn compiled(transducer: &'p Transducer, runs: Option<Runs<'p>>, level: SimdLevel) -> Self {
         Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Compiled(transducer, runs) }
     }
 
-    /// The finder of compiled patterns, each of which splits the pretokens of the one before it.
+    /// Creates the finder of compiled patterns, each of which splits the pretokens of the previous one.
     pub(super) fn sequence(transducers: &'p [Transducer], level: SimdLevel) -> Self {
         Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Sequence(transducers) }
     }
 
-    /// Calls `each` with windows of `text`: the text from the start of the window on, and the bounds in it of the
-    /// pretokens that start in `from..until`, where `until` may be beyond the text. A pretoken starts at `from`. Returns
-    /// the start of the next one. `boundaries`: pretokens are split further at these.
+    /// Calls `each` with windows of `text`. Its arguments are the text from the start of the window on, and the
+    /// bounds, relative to it, of the pretokens that start in `from..until`; `until` may be beyond the text. A
+    /// pretoken must start at `from`. Returns the start of the next one. `boundaries`: positions at which pretokens
+    /// are split further.
     ///
     /// # Errors
-    /// Errors of `each`; of the matcher, if the pattern needs it, and `Interrupted` when `keep_going` returns false meanwhile.
+    /// Errors of `each`; errors of the matcher, if the pattern needs it; `Interrupted` if `keep_going` returns false.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // a loop over a text with its state
     pub(crate) fn for_each_window(
@@ -104,7 +109,7 @@ impl<'p> StartFinder<'p> {
         keep_going: KeepGoing<'_>,
         mut each: impl FnMut(&[u8], &[u32]) -> Result<()>,
     ) -> Result<usize> {
-        let mut matcher = None; // one for all windows, so that its budget is that of the text
+        let mut matcher = None; // one for all windows, so that its budget applies to the whole text
         if let FinderPattern::Sequence(transducers) = self.pattern {
             starts.ends.clear();
             starts.ends.resize(transducers.len(), from);
@@ -138,8 +143,8 @@ impl<'p> StartFinder<'p> {
 }
 
 impl Starts {
-    /// Returns the starts of the pretokens of the last window, relative to its first, and the end of the last one, where
-    /// the next window begins.
+    /// Returns the starts of the pretokens of the last window, relative to the first one, and the end of the last
+    /// pretoken, at which the next window begins.
     #[inline]
     fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
@@ -164,7 +169,7 @@ impl Starts {
     ) {
         self.cuts.clear();
         let Some((last, before)) = transducers.split_last() else { return };
-        let mut whole = text; // up to the end of the last pretoken of the transducer before
+        let mut whole = text; // up to the end of the last pretoken of the previous transducer
         for (stage, transducer) in before.iter().enumerate() {
             let end = self.find_cuts::<B>(proof, transducer, whole, self.ends[stage] - from);
             self.ends[stage] = from + end;
@@ -178,8 +183,8 @@ impl Starts {
         self.cuts = cuts;
     }
 
-    /// Replaces the cuts in a window by those of the next transducer, whose pretoken starts at `begin`; returns the end of
-    /// the last one.
+    /// Replaces the cuts in a window by those of the next transducer, which has a pretoken that starts at `begin`.
+    /// Returns the end of its last pretoken.
     #[inline(always)]
     fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {
         let len = self.clear_for(text);
@@ -197,7 +202,7 @@ impl Starts {
         end
     }
 
-    /// Splits the pretokens of the window at `from` that are runs of certain characters with the matcher.
+    /// Splits, with the matcher, those pretokens of the window at `from` that are runs of certain characters.
     fn split_runs(
         &mut self,
         (regex, runs): Runs<'_>,
@@ -240,13 +245,13 @@ impl Starts {
     fn clear_for(&mut self, text: &[u8]) -> usize {
         let len = text.len().min(WINDOW);
         self.bits.clear();
-        self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last
+        self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
         self.hard.clear();
         self.wide.clear();
         len
     }
 
-    /// Repeats the hard places on the slow path, adds the merge boundaries, and lists the starts.
+    /// Runs the slow path at the hard positions, adds the merge boundaries, and lists the starts.
     #[inline(always)]
     fn finish<B: Block>(
         &mut self,
@@ -265,8 +270,8 @@ impl Starts {
         self.positions[self.count] = end as u32;
     }
 
-    /// Repeats all hard places on the slow path; returns the end of the last pretoken of the window. `done`: up to here the
-    /// starts equal those of the slow path.
+    /// Runs the slow path at all hard positions; returns the end of the last pretoken of the window. `done`: position
+    /// up to which the starts equal those of the slow path.
     #[inline(always)]
     fn recut_hard(&mut self, scan: &impl SlowPath, text: &[u8], len: usize, mut done: usize) -> usize {
         if !self.hard.is_empty() {
@@ -284,7 +289,7 @@ impl Starts {
         done.max(len)
     }
 
-    /// Runs the slow path around `place`, from a correct start until the bits agree after it; returns that position.
+    /// Runs the slow path around `place`, from a correct start until the bits after it agree; returns that position.
     #[cold]
     fn recut(&mut self, scan: &impl SlowPath, text: &[u8], len: usize, done: usize, place: usize) -> usize {
         let mut start = last_before(&self.bits, place);
@@ -332,7 +337,7 @@ impl Starts {
     /// Adds the merge boundaries.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
-        // First bytes of three-byte characters, as the last three bits; of the block before `next`.
+        // First bytes of three-byte characters among the last three bytes of the block before `next`, as bits.
         let (mut before, mut next) = (0, 0);
         for &at in &self.wide {
             let at = at as usize;
@@ -386,7 +391,7 @@ impl Starts {
     }
 }
 
-/// Finds one pretoken after the other.
+/// Slow path, which finds one pretoken after the other.
 trait SlowPath {
     /// Returns the end of the pretoken that starts at `start`.
     fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize;
@@ -394,7 +399,7 @@ trait SlowPath {
     /// Returns true if the text after `start` may remove it from the starts that the fast path has found.
     fn may_lose(&self, text: &[u8], start: usize) -> bool;
 
-    /// Returns true if the fast path may be wrong about the last starts of a text, because of its end.
+    /// Returns true if the end of a text may make the last starts of the fast path wrong.
     fn is_open_at_end(&self, text: &[u8]) -> bool;
 }
 
@@ -406,7 +411,7 @@ impl<F: Family> SlowPath for Named<F> {
         end_of_pretoken::<F>(self.0, text, start)
     }
 
-    /// Within white space, and within the letters of a word.
+    /// Returns true inside of white space, and inside of the letters of a word.
     fn may_lose(&self, text: &[u8], start: usize) -> bool {
         let letters = if F::RULES.cased { LETTER | MARK } else { F::RULES.letters() };
         let mut before = start - 1;

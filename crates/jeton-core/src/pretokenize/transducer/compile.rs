@@ -1,31 +1,31 @@
 //! Compiler: automata of patterns → table of a transducer.
 //!
-//! A transducer reads a text once and yields the ends of its pretokens. An automaton alone would have to go back: it knows
-//! the end of a match only where it dies, which may be later. So a state of the transducer is a list of *hypotheses*: the
-//! current match; the match that follows if the current one ends where it last could; the one that follows that; and so on.
-//! Where the first hypothesis dies, the second is already under way. Each has a slot for its latest end, in order, so
-//! dropping the first is an addition to an index:
+//! A transducer reads a text once and yields the ends of its pretokens. An automaton alone would have to go back: it
+//! knows the end of a match only when a longer match is impossible, and it may have read far beyond the end by then. So
+//! a state of the transducer is a list of *hypotheses*: the current match; the next match, if the current one ends at
+//! its latest end so far; the match after that; and so on. When the first hypothesis fails, the second has already been
+//! read. Each hypothesis has a slot for its latest end, in order, so dropping the first one is an addition to an index:
 //!
 //! ```text
 //! read a class at position i:   ends[count + slot] = i;   count += complete;   state = next
 //! ```
 //!
-//! Text that no match covers is a pretoken, too, up to the next match.
+//! Text that no match covers, up to the next match, is also a pretoken.
 //!
-//! Several patterns that split one after the other (a sequence of HF's `Split`) are one transducer: all but the last must
-//! know each boundary as soon as they read the character after it, and cut the text of the next at it. Where they do not,
-//! a second transducer reads the text with the cuts of the first.
+//! Several patterns that split one after the other (a sequence of HF's `Split`) become one transducer if each pattern
+//! but the last one recognizes every boundary as soon as it reads the next character; the boundary then cuts the text
+//! of the following pattern. Otherwise a second transducer reads the text with the cuts of the first.
 //!
-//! Source: our own. Compiling a lexer so that it never goes back, by reading on while deciding, is known from Reps,
-//! "Maximal-Munch Tokenization in Linear Time" (1998), and Li and Mamouras, "Streaming Tokenization" (2025), which bound how
-//! far it must look.
+//! Source: Jeton's own. Compiling a lexer so that it never goes back, by reading on while deciding, is known from
+//! Reps, "Maximal-Munch Tokenization in Linear Time" (1998), and Li and Mamouras, "Streaming Tokenization" (2025),
+//! which bounds how far it must look.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Step, Transition, DEAD, START};
 
-/// Maximum number of hypotheses of a state.
+/// Maximum number of hypotheses in a state.
 const MAX_OPEN: usize = 7;
 
 /// Slot that is never read.
@@ -37,12 +37,12 @@ const MAX_ENTRIES: usize = 1 << 14;
 /// One hypothesis about a pretoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hypothesis {
-    /// A match may begin, and has not ended.
+    /// A match may have begun, and has no end yet.
     Begun { candidates: Candidates },
-    /// A match whose latest end is in its slot; it may end later. `late`: at that end, a cutter is not in the state in which
-    /// it would be if the text began there.
+    /// A match whose latest end is in its slot; it may still end later. `late`: at that end, the state of some cutter
+    /// differs from its state in a text that begins there.
     Open { state: u16, late: bool },
-    /// Text without a match up to its slot. There, a match may begin. `late`: as above.
+    /// Text without a match up to its slot, where a match may begin. `late`: as for `Open`.
     Gap { candidates: Candidates, late: bool },
     /// A pretoken whose end is in its slot.
     Complete,
@@ -51,8 +51,8 @@ enum Hypothesis {
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 4;
 
-/// States of a match that may fail, and of those that begin at its later characters, as long as they are different; then
-/// [`DEAD`]. Only the first one has a place, so the others must fail with it.
+/// States of a match that may fail, followed by the states of matches that begin at its later characters, as far as
+/// they differ; then [`DEAD`]. Only the first one has a slot, so the others must fail together with it.
 type Candidates = [u16; MAX_CANDIDATES];
 
 fn one(state: u16) -> Candidates {
@@ -65,11 +65,11 @@ fn one(state: u16) -> Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Entry {
     pub(super) next: u16,
-    /// Slot, after those of complete pretokens, that gets the position.
+    /// Slot that gets the position, counted after the slots of complete pretokens.
     pub(super) slot: u8,
     /// Number of pretokens that are complete.
     pub(super) complete: u8,
-    /// Its effect on the starts.
+    /// Effect on the starts.
     pub(super) action: Action,
 }
 
@@ -80,14 +80,14 @@ pub(super) enum Action {
     Nothing,
     /// A pretoken starts at this character.
     Here,
-    /// A pretoken starts at the character before.
+    /// A pretoken starts at the previous character.
     Previous,
-    /// A pretoken may start at this character, as later steps tell.
+    /// A pretoken may start at this character; later steps decide.
     Maybe,
-    /// Pretokens start where one last might, and at the character before: after the last line end of white space, and at its
-    /// last character.
+    /// Pretokens start at the last position of `Maybe` and at the previous character: after the last line end of
+    /// white space, and at its last character.
     MaybeAndPrevious,
-    /// Others start earlier; to be read again.
+    /// Pretokens start earlier, so the text must be read again.
     Earlier,
 }
 
@@ -101,7 +101,8 @@ impl Transition for Entry {
     }
 }
 
-/// A pattern that knows each boundary at once: true if a pretoken ends before this class, and the next state.
+/// A pattern that recognizes each boundary at once. A step returns true if a pretoken ends before the class, and the
+/// next state.
 struct Cutter {
     steps: Vec<(bool, u16)>,
     width: usize,
@@ -113,21 +114,21 @@ impl Cutter {
     }
 }
 
-/// State of the transducer: at the start of a pretoken, there are no hypotheses.
+/// State of the transducer. Without hypotheses, it is the state at the start of a pretoken.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     cutters: Vec<u16>,
     open: Vec<Hypothesis>,
-    /// The slot that got its position in the last step.
+    /// The slot to which the last step wrote its position.
     written: u8,
-    /// The position in the first slot is that of the last [`Action::Maybe`].
+    /// True if the position in the first slot is that of the last [`Action::Maybe`].
     has_maybe: bool,
 }
 
 /// The table of a transducer.
 pub(super) struct Table {
-    /// For each state, starting with that at the start of a pretoken, an entry for each class of characters and one for the
-    /// end of the text; then, if cuts are read, one for each class of a character at a cut.
+    /// For each state, beginning with the state at the start of a pretoken, one entry for each class of characters
+    /// and one for the end of the text; then, if cuts are read, one for each class of a character at a cut.
     pub(super) entries: Vec<Entry>,
     /// Number of entries of a state.
     pub(super) width: usize,
@@ -135,8 +136,8 @@ pub(super) struct Table {
     pub(super) covers_all: bool,
 }
 
-/// Builds the table of patterns that split one after the other. `reads_cuts`: the text comes with the places where patterns
-/// before these have split it.
+/// Builds the table of patterns that split one after the other. `reads_cuts`: the text comes with the cuts of
+/// preceding patterns.
 pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses, reads_cuts: bool) -> Result<Table, Reason> {
     let Some((last, before)) = automata.split_last() else { return Err("it is empty") };
     let mut cutters = Vec::new();
@@ -156,7 +157,7 @@ pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses, reads_
     follow(&cutters, last, classes, reads_cuts)
 }
 
-/// Follows all classes from the start.
+/// Builds all states that are reachable from the start.
 fn follow(
     cutters: &[Cutter],
     automaton: &Automaton,
@@ -202,10 +203,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a class in a state: what to write, and the next state. `is_cut`: the text is cut before the character.
+    /// Reads a class in a state; returns the entry to write and the next state. `is_cut`: the text is cut before the
+    /// character.
     fn step(&self, state: &State, class: u8, is_cut: bool) -> Result<(Entry, State), Reason> {
         let is_end = class == self.end;
-        // A cutter that cuts restarts those after it.
+        // A cutter that cuts restarts the following ones.
         let (mut cuts, mut late, mut cutters) = (is_end || is_cut, false, Vec::new());
         for (cutter, &at) in self.cutters.iter().zip(&state.cutters) {
             let (restarted, (cuts_here, next)) = (cutter.step(0, class).1, cutter.step(at, class));
@@ -241,8 +243,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Reads a class with all hypotheses; returns the slot that gets the position. `late`: a cutter is not in the state in
-    /// which it would be if the text began here.
+    /// Reads a class with all hypotheses; returns the slot that gets the position. `late`: the state of some cutter
+    /// differs from its state in a text that begins here.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),
@@ -274,14 +276,14 @@ impl Reader<'_> {
                 if class != self.end {
                     self.begin(class, next);
                 }
-                break; // what follows an earlier end of this match is void
+                break; // the hypotheses that assumed an earlier end of this match are dropped
             }
             match (hypothesis, step.next) {
                 (Hypothesis::Open { .. } | Hypothesis::Complete, DEAD) => next.push(complete(is_late)?),
                 (Hypothesis::Open { .. } | Hypothesis::Complete, state) => {
                     next.push(Hypothesis::Open { state, late: is_late });
                 }
-                // No match begins before this character.
+                // No match has begun before this character.
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
                     if candidates[1..].iter().any(|&other| self.automaton.step(other, class) != Step::default()) {
                         return Err("a match may fail while one that begins later goes on");
@@ -298,8 +300,8 @@ impl Reader<'_> {
                     }
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
-                    // It may fail. Then a match may begin at a later character, unless that one has come to the same
-                    // state, in which it fails, too.
+                    // The match may fail. Then a match may begin at a later character, unless that match has reached
+                    // the same state and thus fails, too.
                     let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
                         Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },
@@ -320,7 +322,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The first candidate in its next state, the others after reading a class, and one that begins with it.
+    /// Returns the candidates after a class: the first one in its next state, the others after reading the class, and
+    /// a new one that begins with the class.
     fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
         let mut candidates = one(first);
         for (index, &state) in others.iter().chain([&START]).enumerate() {
@@ -339,7 +342,7 @@ impl Reader<'_> {
         Ok(candidates)
     }
 
-    /// Begins a pretoken with a character.
+    /// Adds the hypothesis that a pretoken begins with this character.
     fn begin(&self, class: u8, open: &mut Vec<Hypothesis>) {
         open.push(Hypothesis::Begun { candidates: one(self.automaton.step(START, class).next) });
     }

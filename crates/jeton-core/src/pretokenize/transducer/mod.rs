@@ -1,13 +1,14 @@
 //! Transducer of a pattern: text → starts of pretokens, reading each byte once and without branches on the text.
 //!
-//! Invariant: the starts equal those of the backtracking matcher, which remains for patterns without a transducer; tests
-//! compare the two.
+//! Invariant: the starts equal those of the backtracking matcher, which is used for patterns without a transducer;
+//! tests compare the two.
 //!
-//! A window is first translated to classes of characters, a byte for each byte of the text. Then several lanes read a part
-//! of it each, side by side, and replace each class by an action: reading is a chain of loads, each of which needs the
-//! state of the one before, and the latencies of six chains overlap. All but the first lane begin as if a pretoken began
-//! there; the caller repairs the places where lanes meet (see `starts`). Most actions are "nothing" or "a pretoken starts
-//! here", which vector instructions collect. Where a pretoken turns out to have ended earlier, it is read again.
+//! A window is first translated to classes of characters, one for each byte of the text. Then several lanes,
+//! interleaved, each read a part of the window and replace each class by an action. Reading is a chain of loads, each
+//! of which needs the previous state, so the latencies of six chains overlap. All lanes but the first begin as if a
+//! pretoken began there; the caller repairs the positions at which lanes meet (see `starts`). Most actions are
+//! "nothing" or "a pretoken starts here", which vector instructions collect. If a pretoken turns out to have ended
+//! earlier, its text is read again.
 //!
 //! ```text
 //! compile   automata → table
@@ -22,33 +23,34 @@ use self::compile::{Action, Entry};
 use crate::regex::{Automaton, CharacterClasses, Reason, MIXED};
 use crate::util::simd::block::Block;
 
-/// Lanes of a window, and bytes of a window that are worth them.
+/// Number of lanes in a window, and the minimum number of bytes of a window for which they pay off.
 const LANES: usize = 6;
 const WORTH_LANES: usize = 1 << 9;
 
-/// Entries of the table. Rows are a power of two long; the first entry of a state is a 16-bit index, to which a class is
-/// added.
+/// Number of entries of the table. The length of a row is a power of two. The state is the 16-bit index of its first
+/// entry, to which a class is added.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
-/// Positions in an entry of the number of complete pretokens, of the slot, and of the next state; below is the action.
+/// Positions in an entry of the number of complete pretokens, of the slot, and of the next state. The lowest bits are
+/// the action.
 const COMPLETE: u32 = 8;
 const SLOT: u32 = 12;
 const NEXT: u32 = 16;
 
-/// Slots that can be written: more than those of ends that are not complete.
+/// Number of slots that can be written, which exceeds the number of hypotheses.
 const SLOTS: usize = 16;
 
-/// The table of a pattern, or of patterns that split one after the other.
+/// Table of a pattern, or of patterns that split one after the other.
 pub(crate) struct Transducer {
     classes: CharacterClasses,
-    table: Box<[u32; ENTRIES]>, // pages behind the last state are never touched
+    table: Box<[u32; ENTRIES]>, // pages after the last state are never touched
     num_states: usize,
-    width: usize, // entries of a state
-    at_cut: u8,   // to be added to the class of a character at a cut
+    width: usize, // number of entries of a state
+    at_cut: u8,   // added to the class of a character at a cut
     covers_all: bool,
 }
 
-/// Places before which a text is cut already: bits of its first bytes.
+/// Positions before which a text is already cut, as bits of its first bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Cuts<'c>(pub(super) &'c [u64]);
 
@@ -68,7 +70,7 @@ impl fmt::Debug for Transducer {
     }
 }
 
-/// Position of a lane: the entry of the last step.
+/// State of a lane: the entry of the last step.
 #[derive(Clone, Copy, Default)]
 struct Lane(u32);
 
@@ -82,14 +84,14 @@ impl Lane {
 }
 
 impl Transducer {
-    /// Builds the transducer of patterns, each of which splits what the ones before it leave together. `reads_cuts`: it
-    /// reads texts that are cut already.
+    /// Builds the transducer of patterns, each of which splits the result of the preceding ones. `reads_cuts`: it
+    /// reads texts that are already cut.
     ///
     /// # Errors
-    /// The reason, if it cannot be built.
+    /// The reason why it cannot be built.
     pub(crate) fn new(classes: CharacterClasses, automata: &[Automaton], reads_cuts: bool) -> Result<Self, Reason> {
         let compile::Table { entries, width: row, covers_all } = compile::compile(automata, &classes, reads_cuts)?;
-        let width = (row + 1).next_power_of_two(); // and the class of later bytes
+        let width = (row + 1).next_power_of_two(); // includes the class of later bytes
         let num_states = entries.len() / row;
         if num_states * width > 1 << 16 || row >= usize::from(MIXED) {
             return Err("its table would be too large");
@@ -111,12 +113,12 @@ impl Transducer {
         Ok(Self { classes, table, num_states, width, at_cut: later_bytes as u8 + 1, covers_all })
     }
 
-    /// True if each pretoken is a match: no text is left between them.
+    /// Returns true if each pretoken is a match, so that no text is left between matches.
     pub(super) fn covers_all(&self) -> bool {
         self.covers_all
     }
 
-    /// Numbers of states and of classes, and bytes of the tables.
+    /// Returns the numbers of states and of classes, and the bytes of the tables.
     pub(crate) fn size(&self) -> [usize; 3] {
         let num_classes = usize::from(self.classes.num_classes());
         [self.num_states, num_classes, self.num_states * self.width * 4 + self.classes.memory()]
@@ -144,9 +146,9 @@ impl Transducer {
         (class + if cuts.has(at) { self.at_cut } else { 0 }, length)
     }
 
-    /// Sets the bits of the starts in `window` of a text, at whose begin a pretoken starts, and appends the places where
-    /// lanes meet. The bits of a lane are those of a text that begins there; where a lane ends, bits may be missing. Adds to
-    /// `wide` the blocks of 64 bytes that hold later bytes of characters.
+    /// Sets the bits of the starts in `window` of a text, and appends the positions at which lanes meet. A pretoken
+    /// starts at the beginning of the window. A lane sets the bits of a text that begins with the lane; at its end,
+    /// bits may be missing. Adds to `wide` the blocks of 64 bytes that contain continuation bytes of characters.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // buffers of the caller
     pub(super) fn find<B: Block>(
@@ -194,7 +196,7 @@ impl Transducer {
         }
     }
 
-    /// Replaces classes by actions, in lanes of `part` bytes and a rest, or in one.
+    /// Replaces classes by actions, in lanes of `part` bytes and a rest, or in a single lane.
     #[inline(always)]
     fn run(&self, classes: &mut [u8], part: usize) {
         let table = &*self.table;
@@ -219,12 +221,12 @@ impl Transducer {
         rest.iter_mut().for_each(|class| f.read(table, class));
     }
 
-    /// Sets the bits of the pretokens that are complete once the character at `at` is read, in a lane that begins at
+    /// Sets the bits of the pretokens that are complete after the character at `at` is read, in a lane that begins at
     /// `begin`.
     #[inline(never)]
     fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();
-        let mut place = last_before(bits, at).max(begin); // a lane may begin within a character
+        let mut place = last_before(bits, at).max(begin); // a lane may begin inside a character
         while self.classes.start_of_character(text, place) != place {
             place += 1;
         }
@@ -272,7 +274,7 @@ fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the last bit before `at`, or 0.
+/// Returns the position of the last bit before `at`, or 0.
 pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     let Some(last) = at.checked_sub(1) else { return 0 };
     let mut word = last / 64;
@@ -284,7 +286,7 @@ pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     (word * 64 + 63).saturating_sub(rest.leading_zeros() as usize)
 }
 
-/// Reads one class after the other, with all ends.
+/// Reads classes one by one, with the latest ends of all hypotheses.
 #[derive(Default)]
 struct Reader {
     entry: u32,

@@ -1,19 +1,21 @@
-//! Longest prefixes within a number of tokens, for byte-level models after one named pattern or none, also after a
-//! normalization form, as long as it leaves the text unchanged: it then leaves all parts unchanged, too.
+//! Longest prefixes within a number of tokens, for byte-level models after one named pattern or none. A normalization
+//! form may come before, as long as it does not change the text; then it does not change any part, either.
 //!
-//! The tokens of the whole text are computed once, in blocks. At joints they are those of any part, so the last token
-//! within the limit is an index into them. If it ends at a joint, the prefix is found, for any longer one has another
-//! token. Otherwise all positions up to the next joint are tried from the long end: the pretokens of a prefix are those of
-//! the text except for the last few, and the tokens of the last one follow from those of the pretoken (`model/prefixes`).
+//! The tokens of the whole text are computed once, in blocks. Between joints, the tokens of a part are those of the
+//! text, so the last token within the limit is found by its index. If that token ends at a joint, the prefix is
+//! found, because any longer prefix has more tokens. Otherwise all positions up to the next joint are tried, the
+//! longest prefix first. The pretokens of such a prefix are those of the text except for the last few, and the tokens
+//! of its last pretoken follow from those of the whole pretoken (`model/prefixes`).
 //!
-//! A text without a joint for some time is encoded from the start of the part on, as far as so many tokens can reach
-//! (`token_reach`), and all positions of it are tried.
+//! If the text has no joint for a long stretch, it is encoded from the start of the part up to an upper bound of the
+//! bytes that `limit` tokens can cover (`token_reach`), and all its positions are tried.
 //!
 //! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around each end
-//! again; without joints, each part is encoded as far as its tokens could reach, a few times its length in usual texts.
+//! once more. Without joints, each part is encoded up to the upper bound of its tokens, a few times its length in
+//! usual texts.
 //!
-//! Left out: vocabularies that lack a byte of UTF-8, added tokens and text that a form changes where positions are
-//! tried (`cut` does it), other units than characters.
+//! Left out: vocabularies that lack a byte of UTF-8; added tokens, and text that a form changes, at the tried
+//! positions (`cut` handles both); units other than characters.
 
 use std::ops::Range;
 
@@ -29,13 +31,14 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Bytes of the text that are encoded at once, at most.
+/// Maximum bytes of the text that are encoded at once.
 const BLOCK: usize = 1 << 16;
 
-/// Bytes of a pretoken that is encoded instead of counted by its tokens.
+/// Maximum bytes of a pretoken that is encoded again instead of counted from its known tokens.
 const SHORT_PRETOKEN: usize = 24;
 
-/// Bytes of positions all of which are tried, without a bound of the reach of tokens: as costly as trying a few.
+/// Number of bytes up to which all positions are tried without the upper bound of the tokens, which costs as much as
+/// trying a few.
 const FEW_BYTES: usize = 32;
 
 /// Finds prefixes of the rest of one text.
@@ -49,10 +52,10 @@ pub(in crate::tokenizer) struct ByteCutter<'t> {
     reach: &'t TokenReach,
     ids: Vec<u32>,
     ends: Vec<usize>,
-    since: usize,        // a joint, or the start of the text: `ids` are those of the text between the two
+    since: usize,        // a joint, or the start of the text; `ids` are the tokens from here to `until`
     until: usize,        // a joint, or the end of the text
-    cursor: usize,       // index of a token, where the next search begins
-    gap: (usize, usize), // no joint inside; the second is one, or the end of the text
+    cursor: usize,       // index of a token, at which the next search begins
+    gap: (usize, usize), // range without a joint inside, up to a joint or the end of the text
     bytes_per_token: f64,
     is_valid: bool, // tokens are the bytes of the text
     region: Region,
@@ -63,15 +66,15 @@ pub(in crate::tokenizer) struct ByteCutter<'t> {
 /// Pretokens of a part of the text.
 #[derive(Debug, Default)]
 struct Region {
-    /// The tokens of the text that are those of the region.
+    /// Indices of the tokens of the region among those of the text, if they are the same.
     tokens: Option<Range<usize>>,
-    /// Start of each, and the end of the last.
+    /// Start of each pretoken, and the end of the last one.
     bounds: Vec<usize>,
-    /// Number of the tokens before each of `bounds`.
+    /// Number of tokens before each of `bounds`.
     counts: Vec<usize>,
-    /// Bytes that may be split again.
+    /// Number of bytes that may still be split again.
     budget: usize,
-    /// Of a long pretoken: its index, and the position from which on all of its prefixes are one pretoken.
+    /// For a long pretoken: its index, and the position from which on each of its prefixes is one pretoken.
     one_from: Option<(usize, Option<usize>)>,
 }
 
@@ -89,7 +92,8 @@ impl<'t> ByteCutter<'t> {
         let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
-        // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word tokens depend on their neighbors.
+        // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word added tokens depend on
+        // their neighbors.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
             return Ok(None);
@@ -118,10 +122,10 @@ impl<'t> ByteCutter<'t> {
         }))
     }
 
-    /// Returns the longest prefix of `text[start..]` of at most `limit` tokens; None if an added token may be in the way.
+    /// Returns the longest prefix of `text[start..]` of at most `limit` tokens; None if an added token may interfere.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], in the text that is encoded.
+    /// As [`Tokenizer::encode`], for the text that is encoded.
     pub(in crate::tokenizer) fn longest_prefix(&mut self, start: usize, limit: usize) -> Result<Option<Chunk>> {
         let len = self.text.len();
         if !self.is_valid {
@@ -134,7 +138,7 @@ impl<'t> ByteCutter<'t> {
             (start, 0)
         } else {
             let joint = self.joint_after(start);
-            // A part has at least one byte for each token, so this is linear.
+            // A part has at least one byte for each token, so this takes linear time.
             if joint - start > LONG.max(limit.saturating_mul(4)) {
                 return self.in_window(start, limit, len);
             }
@@ -176,7 +180,7 @@ impl<'t> ByteCutter<'t> {
         let within = floor(self.text, last);
         let found = self.joint_before(joint, within);
         let upper = self.joint_after(within);
-        let mut from = first + left; // the first token after `found`, which is near
+        let mut from = first + left; // index of the first token after `found`, which is near
         while from > first && self.ends[from - 1] > found {
             from -= 1;
         }
@@ -196,7 +200,8 @@ impl<'t> ByteCutter<'t> {
         Ok(done?.map(|(end, count)| Chunk { start, end, count: so_far + count }))
     }
 
-    /// Encodes the text until the tokens after a joint are more than `left`, or it ends. Returns the index of the first.
+    /// Encodes more text until there are more than `left` tokens after a joint, or the text ends. Returns the index
+    /// of the first of these tokens.
     fn know(&mut self, joint: usize, left: usize) -> Result<usize> {
         if joint < self.since {
             self.forget_before(self.until);
@@ -218,7 +223,8 @@ impl<'t> ByteCutter<'t> {
         }
     }
 
-    /// Removes the tokens before a joint: parts are searched in order, so those of long texts are not all kept.
+    /// Removes the tokens before a joint. Parts are searched in order, so long texts do not keep all tokens in
+    /// memory.
     fn forget_before(&mut self, joint: usize) {
         let num = self.ends.partition_point(|&end| end <= joint);
         self.ids.drain(..num);
@@ -235,7 +241,7 @@ impl<'t> ByteCutter<'t> {
         } else {
             0
         };
-        // Usually it is near.
+        // The token is usually near.
         let mut step = 8;
         while self.ends.get(from + step).is_some_and(|&end| end <= at) {
             step *= 2;
@@ -269,7 +275,7 @@ impl<'t> ByteCutter<'t> {
         Ok(())
     }
 
-    /// Finds the longest prefix of `text[start..upper]`, in which joints are rare.
+    /// Finds the longest prefix of `text[start..upper]`, a text with few joints.
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
@@ -293,8 +299,8 @@ impl<'t> ByteCutter<'t> {
         Ok(found.map(|(end, count)| Chunk { start, end, count }))
     }
 
-    /// Finds the longest prefix of `text[base..upper]` within the limit, which the whole exceeds: its end and count. `base`
-    /// is where a part of the text begins, or a joint. `ids`, `ends`: the tokens of that text.
+    /// Finds the longest prefix of `text[base..upper]` within the limit, which the whole exceeds; returns its end and
+    /// count. A part of the text begins at `base`, or `base` is a joint. `ids`, `ends`: the tokens of that text.
     fn in_region(
         &mut self,
         base: usize,
@@ -347,8 +353,8 @@ impl<'t> ByteCutter<'t> {
         Ok(found)
     }
 
-    /// Counts the tokens from the start of a region to a position inside of the pretoken `index`, or at its end. None if too
-    /// much text was split again for the region.
+    /// Counts the tokens from the start of a region to a position inside of the pretoken `index`, or at its end. None
+    /// if the budget for splitting again is exhausted.
     fn count_in_region(
         &mut self,
         region: &mut Region,
@@ -364,7 +370,7 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // The first pretoken that may differ from those of the text. Its run is read again.
+        // The first pretoken that may differ from the pretokens of the text. Checking this may read its run again.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);
@@ -413,7 +419,7 @@ impl<'t> ByteCutter<'t> {
         Ok(Some(count))
     }
 
-    /// Counts the tokens of a part from inside of the last region to its end; None for another part.
+    /// Counts the tokens of a part from a position in the last region to the region's end; None for another part.
     fn count_rest(&mut self, start: usize, joint: usize) -> Result<Option<usize>> {
         let region = std::mem::take(&mut self.region);
         let done = self.count_rest_of(&region, start, joint);
@@ -448,8 +454,8 @@ impl<'t> ByteCutter<'t> {
         Ok(Some(count))
     }
 
-    /// Returns the start of the longest suffix of `text[start..end]` of at most `limit` tokens: `end` is a joint, or the end
-    /// of the text. None if that is not certain.
+    /// Returns the start of the longest suffix of `text[start..end]` of at most `limit` tokens, where `end` is a
+    /// joint or the end of the text. None if that is not certain.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -465,7 +471,7 @@ impl<'t> ByteCutter<'t> {
             return Ok(None);
         }
         let mut budget = (1 << 22) + 8 * (end - from);
-        // From each position: the end of the first pretoken, and the number of all tokens.
+        // For each position: the end of the first pretoken, and the number of all tokens.
         let mut suffixes = vec![(end, u32::MAX); end - from + 1];
         suffixes[end - from] = (end, 0);
         let (mut known, mut known_end) = (SuffixTokens::default(), end);
@@ -542,7 +548,7 @@ impl<'t> ByteCutter<'t> {
         Ok((ids, ends))
     }
 
-    /// Returns true if an added token is in a part of the text, or normalization changes it.
+    /// Returns true if a part of the text contains an added token, or if normalization changes it.
     fn is_changed(&self, start: usize, end: usize) -> bool {
         let text = &self.text[start..end];
         let matchers = [self.permit.raw(), self.permit.normalized()];
@@ -579,7 +585,7 @@ impl<'t> ByteCutter<'t> {
         joint
     }
 
-    /// Returns the last joint after `joint` and not after `at`, or `joint`.
+    /// Returns the last joint after `joint` and up to `at`; `joint` if there is none.
     fn joint_before(&mut self, joint: usize, at: usize) -> usize {
         let text = self.text;
         let mut right = text[at..].chars().next();

@@ -1,6 +1,6 @@
 //! Parts of a text, and positions between characters: shared by the modules that cut texts.
 
-/// Bytes between joints above which the position between them is found by bisection.
+/// Number of bytes between joints above which a position between them is found by bisection.
 pub(in crate::tokenizer) const LONG: usize = 1 << 10;
 
 /// A part of a text.
@@ -14,7 +14,7 @@ pub struct Chunk {
     pub count: usize,
 }
 
-/// Returns the last boundary of a character up to a position.
+/// Returns the last character boundary up to a position.
 pub(in crate::tokenizer) fn floor(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -22,7 +22,7 @@ pub(in crate::tokenizer) fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Returns the first boundary of a character from a position on.
+/// Returns the first character boundary from a position on.
 pub(in crate::tokenizer) fn ceil(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at += 1;

@@ -1,12 +1,13 @@
 //! Ids of a text that grows at its end.
 //!
-//! Ids before the last joint of the text are final, whatever is appended. Only the text after it is kept, and encoded
-//! again with each append. Unigram continues the sum of scores of the pretoken that the joint is in, so its rounding is
-//! that of the whole text, too.
+//! Ids before the last joint of the text are final, whatever text is appended. Only the text after this joint is
+//! kept, and it is encoded again with each append. Unigram continues the sum of scores of the pretoken that contains
+//! the joint, so its rounding also equals that of the whole text.
 //!
 //! Invariant: after each append, the ids are those of the whole text.
-//! Cost: time for the appended text and the text after the last joint, which is usually a word; memory for the latter. The
-//! worst case is a text without joints, such as a long run of one letter: all of it is encoded with each append.
+//! Cost: time for the appended text and the text after the last joint, which is usually a word; memory for the
+//! latter. In the worst case, a text without joints such as a long run of one letter, all of it is encoded with each
+//! append.
 
 use crate::error::Result;
 use crate::model::unigram::Unigram;
@@ -19,14 +20,14 @@ use crate::util::cancel::KeepGoing;
 #[derive(Debug, Clone, Default)]
 pub struct Growing {
     text: String,        // after the last joint, with the character before it
-    context: usize,      // bytes of that character
+    context: usize,      // bytes of that character in `text`
     ids: Vec<u32>,       // of the text after the last joint
-    sum: f64,            // of Unigram's scores before the last joint, in its pretoken
-    num_stable: usize,   // ids before the last joint
+    sum: f64,            // sum of Unigram's scores before the last joint, in its pretoken
+    num_stable: usize,   // number of ids before the last joint
     stable_bytes: usize, // bytes before it
 }
 
-/// Ids after an append: the first `start` ids stay, and these follow.
+/// Change of the ids by an append: the first `start` ids stay, and `ids` follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Number of ids that stay.
@@ -43,12 +44,12 @@ struct AppendCall<'a> {
 }
 
 impl Growing {
-    /// Number of ids that no append can change.
+    /// Returns the number of ids that no append can change.
     pub fn num_stable(&self) -> usize {
         self.num_stable
     }
 
-    /// Number of all ids.
+    /// Returns the number of all ids.
     pub fn len(&self) -> usize {
         self.num_stable + self.ids.len()
     }
@@ -58,12 +59,12 @@ impl Growing {
         self.len() == 0
     }
 
-    /// Number of bytes of the text.
+    /// Returns the number of bytes of the text.
     pub fn num_bytes(&self) -> usize {
         self.stable_bytes + self.text.len() - self.context
     }
 
-    /// Appends to the text. Without effect on error.
+    /// Appends to the text. On error, nothing changes.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`], with the position in the whole text; `Interrupted`.
@@ -84,9 +85,9 @@ impl Growing {
     }
 
     fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
-        // Of `self.text`, in the whole text.
+        // Start of `self.text` in the whole text.
         let start = self.stable_bytes - self.context;
-        // There was no joint before, so none is before the last character that was there.
+        // There was no joint before, so there is none before the last character of the previous text.
         let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
         let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
         let from = (before - known).max(self.context + first);
@@ -121,8 +122,8 @@ impl Growing {
 }
 
 impl AppendCall<'_> {
-    /// Encodes a text without the ids of its first `context` bytes, one character before a joint. `sum`: see
-    /// [`Growing::sum`]; replaced by the sum up to the end.
+    /// Encodes a text and drops the ids of its first `context` bytes, which are one character before a joint. `sum`:
+    /// see [`Growing::sum`]; it is replaced by the sum up to the end.
     fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         if let Model::Unigram(unigram) = self.tok.model() {
             return self.after_sum(unigram, text, context, sum);
@@ -148,7 +149,7 @@ impl AppendCall<'_> {
             let start = skipped.saturating_sub(at).min(segment.bytes.len());
             at += segment.bytes.len();
             if start == segment.bytes.len() {
-                return Ok(()); // the context is a segment, and the next one begins a sum
+                return Ok(()); // the context is a whole segment, and the next segment begins a new sum
             }
             if start == 0 {
                 *sum = 0.0;

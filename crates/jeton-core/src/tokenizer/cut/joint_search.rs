@@ -15,7 +15,7 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns the last merges of the tokens, if they are in order.
+    /// Returns the last merges of the tokens, if their ranks increase along merges.
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -27,16 +27,16 @@ impl Tokenizer {
         Ok(self.parts.get().and_then(Option::as_ref))
     }
 
-    /// Returns true if the tokens of a text are its bytes, in order: a byte-level model after at most one pattern, and no
-    /// added token that includes white space.
+    /// Returns true if the tokens of a text are its bytes, in order: for a byte-level model after at most one
+    /// pattern, without added tokens that include white space.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
         let keeps_all = self.raw_pattern().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
     }
 
-    /// Returns the pattern that splits a text of which the tokens are its bytes: always, or if [`Tokenizer::forms_keep`] it,
-    /// without added tokens in it.
+    /// Returns the pattern that splits a text whose tokens are its bytes. With normalizers, this holds only for text
+    /// without added tokens for which [`Tokenizer::forms_keep`] returns true.
     pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
         if let Some(pattern) = self.raw_pattern() {
             return Some(pattern).filter(|_| self.tokens_are_bytes());
@@ -46,12 +46,12 @@ impl Tokenizer {
         only.byte_pattern().filter(|pattern| is_exact && !pattern.leaves_gaps())
     }
 
-    /// Returns true if normalization leaves a text unchanged, where all normalizers are forms.
+    /// Returns true if normalization does not change a text, given that all normalizers are forms.
     pub(in crate::tokenizer) fn forms_keep(&self, text: &str, keep_going: KeepGoing<'_>) -> bool {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
-    /// Returns how far tokens reach.
+    /// Returns the bounds of the bytes that tokens can cover.
     pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }
@@ -80,7 +80,7 @@ impl Tokenizer {
             }
             let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
             let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
-            let spells_bytes = self.byte_alphabet; // pairs are of characters before that
+            let spells_bytes = self.byte_alphabet; // pairs are of characters before that stage
             let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
             Joints::new(added, normalizers, splitters, model)
         })

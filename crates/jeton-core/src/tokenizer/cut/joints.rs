@@ -1,18 +1,18 @@
-//! Joints: positions of a text where the ids before and the ids after are independent.
+//! Joints: positions of a text such that the ids before and after are independent.
 //!
-//! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` and then ids that
-//! depend on `text[b..c]` alone. Numbers of ids therefore add up at joints, and ids before the last joint of a text stay
-//! the same when text is appended. The ids after a joint are those of the text from the character before it on, without
-//! those of that character.
+//! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` followed by
+//! ids that depend on `text[b..c]` alone. Numbers of ids therefore add up at joints, and ids before the last joint of
+//! a text stay the same when text is appended. The ids after a joint are computed from the text that begins with the
+//! character before the joint, by dropping the ids of that character.
 //!
-//! Whether a position is a joint is decided by the two characters next to it, stage by stage (`PairEffect`), so some
-//! joints are not recognized, but none is false. Between words nearly all published tokenizers have one.
+//! The two characters next to a position decide whether it is a joint, stage by stage (`PairEffect`). So some joints
+//! are not recognized, but none is false. Nearly all published tokenizers have a joint between words.
 //!
 //! Left out: rounding. Unigram adds scores from the start of a pretoken, so nearly equal segmentations may be chosen
-//! differently in a longer text (`model/unigram`); callers check what they found by encoding it as a whole.
+//! differently in a longer text (`model/unigram`). Callers check their results by encoding them as a whole.
 //!
-//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else a few in the tables of the
-//! stages.
+//! Cost: built on first use, linear in the vocabulary. A lookup is one load for ASCII, and a few in the tables of the
+//! stages for other characters.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -24,7 +24,7 @@ use crate::normalize::Normalizer;
 use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::util::pair_effect::PairEffect;
 
-/// Test of pairs of characters for being joints.
+/// Test of whether a position between two characters is a joint.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct Joints {
     added: [AddedPairs; 2], // matched in raw and in normalized text
@@ -39,12 +39,12 @@ pub(in crate::tokenizer) struct Joints {
 pub(in crate::tokenizer) struct AddedPairs {
     pairs: HashSet<(char, char)>,
     last: HashSet<char>,
-    takes_space: bool,  // some include white space on their left or right
-    beyond_ascii: bool, // some have other characters
+    takes_space: bool,  // some token includes white space on its left or right
+    beyond_ascii: bool, // some token has other characters
 }
 
 impl AddedPairs {
-    /// Adds a token; `takes_space`: it includes white space next to it.
+    /// Adds a token. `takes_space`: true if it includes white space next to it.
     pub(in crate::tokenizer) fn add(&mut self, content: &[u8], takes_space: bool) {
         self.takes_space |= takes_space;
         let text = String::from_utf8_lossy(content);
@@ -53,7 +53,8 @@ impl AddedPairs {
         self.last.extend(text.chars().next_back());
     }
 
-    /// Returns false if a token may cover the position, or end there: what follows it is normalized separately.
+    /// Returns false if a token may cover the position or end there, because the text after a token is normalized
+    /// separately.
     #[inline]
     fn allow(&self, left: char, right: char) -> bool {
         let touches = self.takes_space && left.is_whitespace();
@@ -67,7 +68,8 @@ impl AddedPairs {
 }
 
 impl Joints {
-    /// Collects what each stage looks up. The first of `added` are matched in raw text, the second in normalized text.
+    /// Collects the tables of all stages. The first of `added` are matched in raw text, the second in normalized
+    /// text.
     pub(in crate::tokenizer) fn new(
         added: [AddedPairs; 2],
         normalizers: Vec<NormalizerPairs>,
@@ -78,7 +80,8 @@ impl Joints {
         Self { added, normalizers, splitters, model, ascii }
     }
 
-    /// Returns true if a position between these characters is a joint. `normalizers`: those of the pairs.
+    /// Returns true if a position between these characters is a joint. `normalizers` must be those from which the
+    /// tables were built.
     #[inline]
     pub(in crate::tokenizer) fn is_joint(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if !left.is_ascii() || !right.is_ascii() {

@@ -1,21 +1,23 @@
 //! Longest parts of a text within a number of tokens: prefixes, suffixes, and all parts in order.
 //!
-//! A part may end or begin at a boundary of a text unit, and its tokens are those of the part encoded alone. Numbers of
-//! tokens are not monotone in the length of a part ("tokeniz" has two tokens, "tokenization" one), so the longest part is
-//! searched from the long end. Joints make that local: numbers add up there, so a prefix has at least the tokens of each
-//! of its joints, and only the positions between the last joint within the limit and the next one are tried.
+//! A part may begin or end at a boundary of a text unit, and its tokens are those of the part encoded alone. Numbers
+//! of tokens are not monotone in the length of a part ("tokeniz" has two tokens, "tokenization" one), so the search
+//! begins with the longest part. Joints make the search local. Numbers add up there, so a prefix has at least as many
+//! tokens as its own prefix up to any joint. Therefore only the positions between the last joint within the limit and
+//! the next joint are tried.
 //!
-//! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster search
-//! (`byte_cut`). Between two joints that are more than [`LONG`] bytes apart, such as in base64 or in a script without spaces
-//! and punctuation, all prefixes are counted at once (`byte_cut`, `stretch`). Where that is not possible, for suffixes of
-//! other models than byte-level ones, and for a prefix of such a text, or before one, whose middle is removed, the position
-//! is found by bisection, as if numbers were monotone: the part is within the limit, but a longer one may be, too.
+//! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
+//! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). In some
+//! cases that is not possible: for suffixes of models that are not byte-level, and if the middle of such a text is
+//! removed. Then the position is found by bisection, as if numbers were monotone: the part is within the limit, but a
+//! longer one may be, too.
 //!
 //! ```text
-//! joints        positions where ids are independent, by the characters next to them; joint_search: those of a text
+//! joints        positions where ids are independent, by the adjacent characters; joint_search finds those of a text
 //! byte_cut      the search for byte-level models
 //! stretch       text without joints
-//! token_reach   bytes that one token can cover, which bounds both searches
+//! token_reach   bytes that a token can cover, which bounds both searches
 //! chunk         a part, and rounding to characters
 //! growing       ids of a text that grows
 //! ```
@@ -43,22 +45,22 @@ use byte_cut::ByteCutter;
 use chunk::{ceil, floor, Chunk, LONG};
 use stretch::{JointlessStretch, KeptPairs};
 
-/// Bytes between the joints at which tokens are counted first, at least and at most.
+/// Minimum and maximum bytes between the joints at which tokens are counted first.
 const STEPS: (usize, usize) = (12, 256);
 
-/// Most positions that are tried in one batch.
+/// Maximum number of positions that are tried in one batch.
 const MOST_TRIED: usize = 16;
 
-/// A text without its middle: a prefix, and a suffix after the marker.
+/// A text without its middle: a prefix, the marker, and a suffix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// End of the prefix.
     pub head: usize,
-    /// Start of the suffix; the same if nothing is removed.
+    /// Start of the suffix; equal to `head` if nothing is removed.
     pub tail: usize,
 }
 
-/// Position of a text with the number of tokens before or after it.
+/// Position of a text, with the number of tokens before or after it.
 #[derive(Debug, Clone, Copy)]
 struct Base {
     at: usize,
@@ -69,7 +71,7 @@ struct Base {
 #[derive(Debug, Clone, Copy)]
 struct Upper {
     at: usize,
-    exceeds: bool, // a joint, up to which there are more tokens
+    exceeds: bool, // true for a joint before which there are more tokens than the limit
 }
 
 /// Finds parts of one text.
@@ -79,12 +81,12 @@ pub struct TextCutter<'t> {
     text: &'t str,
     unit: TextUnit,
     keep_going: KeepGoing<'t>,
-    alone: HashMap<char, usize>, // tokens of a character before a joint
+    alone: HashMap<char, usize>, // number of tokens of a character before a joint
     bytes_per_token: f64,
     jointless: (usize, usize), // range without a joint inside
     by_bytes: Option<ByteCutter<'t>>,
     kept: KeptPairs,
-    rounds: bool, // joints hold up to rounding, so that results are checked
+    rounds: bool, // joints are exact only up to rounding, so results are checked
 }
 
 impl<'t> TextCutter<'t> {
@@ -114,10 +116,10 @@ impl<'t> TextCutter<'t> {
         })
     }
 
-    /// Returns the number of tokens of the text if it is at most `limit`, without encoding more of it than that takes.
+    /// Returns the number of tokens of the text if it is at most `limit`. Encodes no more of the text than necessary.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], in the text that is encoded.
+    /// As [`Tokenizer::encode`], for the text that is encoded.
     pub fn count_up_to(&mut self, limit: usize) -> Result<Option<usize>> {
         let (bases, _) = self.bases(0, self.text.len(), limit)?;
         let last = bases.last().filter(|last| last.at == self.text.len() && last.count <= limit);
@@ -131,7 +133,7 @@ impl<'t> TextCutter<'t> {
     /// Returns the longest prefix of at most `limit` tokens.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], in the text that is encoded.
+    /// As [`Tokenizer::encode`], for the text that is encoded.
     pub fn prefix(&mut self, limit: usize) -> Result<Chunk> {
         self.longest_prefix(0, self.text.len(), limit, "")
     }
@@ -139,13 +141,13 @@ impl<'t> TextCutter<'t> {
     /// Returns the longest suffix of at most `limit` tokens.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], in the text that is encoded.
+    /// As [`Tokenizer::encode`], for the text that is encoded.
     pub fn suffix(&mut self, limit: usize) -> Result<Chunk> {
         self.longest_suffix(0, self.text.len(), limit)
     }
 
-    /// Removes the middle: the suffix gets half of the limit without the marker's tokens, then the prefix is the longest
-    /// one with which prefix, marker and suffix have at most `limit` tokens.
+    /// Removes the middle. The suffix gets half of the limit, without the marker's tokens. The prefix is the longest
+    /// one for which prefix, marker and suffix together have at most `limit` tokens.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Limit` if the marker alone exceeds the limit.
@@ -162,12 +164,13 @@ impl<'t> TextCutter<'t> {
         loop {
             let tail = self.longest_suffix(0, self.text.len(), half)?.start;
             let rest = [marker, &self.text[tail..]].concat();
-            // The tokens after the first joint of the rest do not depend on the prefix.
+            // Tokens after the first joint of the rest do not depend on the prefix.
             let first_char = rest.chars().next().map_or(0, char::len_utf8);
             let joint = self.tok.next_joint(&rest, first_char, rest.len()).unwrap_or(rest.len());
             let after = if joint < rest.len() { self.count_between(&rest, joint, rest.len())? } else { 0 };
             if let Some(limit) = limit.checked_sub(after) {
-                // At least one character is removed, though a text with the marker may have fewer tokens.
+                // At least one character is removed, even though the text with the marker may have fewer tokens
+                // otherwise.
                 let end = floor(self.text, tail.saturating_sub(1));
                 let head = self.longest_prefix(0, end, limit, &rest[..joint])?;
                 if head.end > 0 || self.count(&rest)? <= limit + after {
@@ -181,8 +184,9 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Divides the text into parts of at most `limit` tokens, each as long as possible. With `overlap`, each part begins
-    /// with the longest end of the previous one that has at most so many tokens, unless no text could follow it.
+    /// Divides the text into parts of at most `limit` tokens, each as long as possible. With `overlap`, each part
+    /// begins with the longest suffix of the previous part that has at most `overlap` tokens, unless no further text
+    /// would fit after it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Limit` for a character that exceeds the limit.
@@ -224,8 +228,9 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Finds the longest prefix of `text[start..end]` with which `rest` has at most `limit` tokens: none if no position
-    /// is, of whatever unit. Tokens after a joint of `rest` may be left out of both.
+    /// Finds the longest prefix of `text[start..end]` that, followed by `rest`, has at most `limit` tokens. The
+    /// prefix is empty if no position of any unit is within the limit. Tokens after a joint of `rest` may be omitted
+    /// from both `rest` and `limit`.
     fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
         let mut of_characters = None;
         if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
@@ -254,11 +259,11 @@ impl<'t> TextCutter<'t> {
         self.refine(&mut bases, &mut upper, limit)?;
         let last = bases.last().map_or(start, |last| last.at);
         if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
-            // Each position takes time for the whole stretch, or for the rest.
+            // Each position takes time for the whole stretch, or for `rest`.
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // Before other text, the position may be no joint.
+        // Before other text, the position may not be a joint.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
@@ -291,9 +296,9 @@ impl<'t> TextCutter<'t> {
         Ok(Chunk { start, end: start, count: 0 })
     }
 
-    /// Finds the longest suffix of `text[start..end]`; units are those of `text[start..]`.
+    /// Finds the longest suffix of `text[start..end]`, at unit boundaries of `text[start..]`.
     fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Chunk> {
-        // Bases are joints, the last one first, with the number of tokens between them and the end.
+        // Bases are joints, the last one first, each with the number of tokens between it and the end.
         let mut bases = vec![Base { at: end, count: 0 }];
         let mut lower = start;
         let step = step(limit);
@@ -308,7 +313,7 @@ impl<'t> TextCutter<'t> {
             };
             let at = joint.unwrap_or(start);
             if last.at - at > LONG {
-                // Bisection: the shortest suffix over the limit, or the joint.
+                // Bisection for the shortest suffix over the limit, or for the joint.
                 let mut size = LONG;
                 let over = loop {
                     let from = ceil(self.text, last.at.saturating_sub(size).max(at));
@@ -372,7 +377,7 @@ impl<'t> TextCutter<'t> {
         Ok(Chunk { start: end, end, count: 0 })
     }
 
-    /// Tries the boundaries of a unit from `lower` on.
+    /// Tries the boundaries of a unit from `lower` on, in ascending order.
     fn first_suffix(
         &mut self,
         unit: TextUnit,
@@ -411,9 +416,10 @@ impl<'t> TextCutter<'t> {
         Ok(None)
     }
 
-    /// Returns the last position after `over` before which a suffix exceeds the limit, as if numbers were monotone.
+    /// Finds by bisection, as if numbers were monotone, the last position after `over` from which a suffix exceeds
+    /// the limit.
     fn bisect_suffix(&mut self, over: usize, base: Base, limit: usize) -> Result<usize> {
-        let (mut low, mut high) = (over, base.at); // exceeds; does not
+        let (mut low, mut high) = (over, base.at); // exceeds the limit; does not exceed it
         while high - low > 1 {
             let middle = floor(self.text, low + (high - low) / 2);
             let middle = if middle <= low { ceil(self.text, low + 1) } else { middle };
@@ -429,8 +435,9 @@ impl<'t> TextCutter<'t> {
         Ok(high)
     }
 
-    /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns the
-    /// positions, ascending, of which only the last may exceed it; and the end of the text that may be within the limit.
+    /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns these
+    /// positions, ascending, and an upper bound for the end of the longest text within the limit. Only the last position
+    /// may exceed the limit.
     fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
         let mut bases = vec![Base { at: start, count: 0 }];
         let step = step(limit);
@@ -440,7 +447,7 @@ impl<'t> TextCutter<'t> {
             }
             let wanted = (((limit - last.count) as f64 + 1.0) * self.bytes_per_token) as usize;
             let mut bounds = vec![last.at];
-            let mut far = None; // a joint after a long text without one
+            let mut far = None; // a joint after a long stretch without joints
             while let Some(&from) = bounds.last() {
                 if from == end || from - last.at > wanted {
                     break;
@@ -469,7 +476,7 @@ impl<'t> TextCutter<'t> {
                 self.bytes_per_token = (self.bytes_per_token + bytes.clamp(0.25, 64.0)) / 2.0;
             }
             let Some(far) = far.filter(|_| reached.count <= limit) else { continue };
-            // The end of the longest text within the limit, as if numbers were monotone.
+            // Finds the end of the longest text within the limit by bisection, as if numbers were monotone.
             let mut size = LONG;
             let over = loop {
                 let at = ceil(self.text, (reached.at + size).min(far));
@@ -511,8 +518,8 @@ impl<'t> TextCutter<'t> {
         Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
-    /// Returns the last position from `low` to `high` up to which a prefix is within the limit together with `rest`, as if
-    /// numbers were monotone.
+    /// Finds by bisection, as if numbers were monotone, the last position from `low` to `high` whose prefix is within
+    /// the limit together with `rest`.
     fn bisect_prefix(
         &mut self,
         start: usize,
@@ -537,8 +544,8 @@ impl<'t> TextCutter<'t> {
         Ok(low)
     }
 
-    /// Adds the joints between the last base and `upper`, as far as they are within the limit; lowers `upper` to the
-    /// first that is not.
+    /// Adds the joints between the last base and `upper` that are within the limit; lowers `upper` to the first joint
+    /// that is not.
     fn refine(&mut self, bases: &mut Vec<Base>, upper: &mut Upper, limit: usize) -> Result<()> {
         let (Some(&first), Some(&last)) = (bases.first(), bases.last()) else { return Ok(()) };
         if upper.at - last.at > LONG {
@@ -565,7 +572,7 @@ impl<'t> TextCutter<'t> {
         Ok(())
     }
 
-    /// Counts the tokens of `text[start..at]` and `rest` for each position.
+    /// Returns the number of tokens of `text[start..at]` followed by `rest`, for each position `at`.
     fn counts_up_to(&mut self, bases: &[Base], start: usize, positions: &[usize], rest: &str) -> Result<Vec<usize>> {
         let text = self.text;
         let base_of = |at: usize| {
@@ -637,7 +644,7 @@ impl<'t> TextCutter<'t> {
         Ok(count - self.of_char(before)?)
     }
 
-    /// Returns the tokens of the character before a joint; 0 at the start.
+    /// Returns the number of tokens of the character before a joint; 0 at the start.
     fn context(&mut self, start: usize, at: usize) -> Result<usize> {
         match self.text[start..at].chars().next_back() {
             Some(before) => self.of_char(before),
@@ -669,7 +676,7 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Counts the tokens of texts, each encoded alone. `at`: offset of the first, for errors.
+    /// Counts the tokens of texts, each encoded alone. `at`: offset of the first text, for errors.
     fn count_all(&self, texts: &[Cow<'_, str>], at: usize) -> Result<Vec<usize>> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -711,18 +718,18 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Bytes between the joints at which tokens are counted first: a fraction of a part.
+/// Returns the number of bytes between the joints at which tokens are counted first: a fraction of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }
 
-/// Returns `text[from..until]` with the character before it, which is not before `start`.
+/// Returns `text[from..until]` with the preceding character, unless that is before `start`.
 fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
     &text[from - before..until]
 }
 
-/// Returns the boundaries of a unit up to `at`, descending, without 0.
+/// Returns the boundaries of a unit up to `at`, in descending order, without 0.
 fn boundaries_back(unit: TextUnit, text: &str, at: usize) -> Box<dyn Iterator<Item = usize> + '_> {
     match unit {
         TextUnit::Character => Box::new((1..=at).rev().filter(|&at| text.is_char_boundary(at))),

@@ -1,15 +1,16 @@
 //! Ends of the longest prefixes inside of long stretches of a text without a joint.
 //!
-//! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. If all stages keep each
-//! two adjacent characters of it together and process both sides independently (`PairEffect::Keep`), the pretokens of a
-//! prefix that ends there are those of the text, and the last one is cut. So the model counts the tokens of all prefixes of
-//! one pretoken: models that merge as in `model/prefixes`, Unigram by its table of best segmentations.
+//! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. Suppose that all
+//! stages keep each two adjacent characters of it together and process both sides independently (`PairEffect::Keep`).
+//! Then a prefix that ends there has the pretokens of the text, except that the last one is cut. So the model counts
+//! the tokens of all prefixes of one pretoken: by `model/prefixes` for models that merge, and by the table of best
+//! segmentations for Unigram.
 //!
-//! Invariant: no longer prefix is within the limit. For Unigram the returned one may exceed it by rounding. Cost: the text
-//! that so many tokens may reach (`token_reach`) is normalized and encoded once, and each prefix that reaches farther than
-//! the result takes some hundred nanoseconds.
+//! Invariant: every longer prefix exceeds the limit. For Unigram the returned prefix itself may exceed it because of
+//! rounding. Cost: the text that `limit` tokens may cover (`token_reach`) is normalized and encoded once, and each
+//! tried prefix that is longer than the result takes some hundred nanoseconds.
 //!
-//! Left out: stages of which the effect is not known, and other models, for which positions are found by bisection.
+//! Left out: stages whose effect is not known, and other models, for which positions are found by bisection.
 
 use std::collections::HashMap;
 
@@ -22,18 +23,19 @@ use crate::tokenizer::pipeline::segments::Origin;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Bytes at the start of a stretch that need not be kept together: white space and marks of the word before.
+/// Maximum bytes at the start of a stretch that need not be kept together: white space and marks of the previous
+/// word.
 const HEAD: usize = 64;
 
-/// Bytes of the text for each token that are read first.
+/// Number of bytes of the text for each token that are read first.
 const FIRST: usize = 8;
 
 /// A stretch of a text.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct JointlessStretch<'t> {
-    /// The text, from the character before the stretch on, up to a joint after it or to its end.
+    /// The text, from the character before the stretch on, up to a joint after the stretch or to the end of the text.
     pub(in crate::tokenizer) text: &'t str,
-    /// Bytes of that character; 0 at the start of a part.
+    /// Number of bytes of that character; 0 at the start of a part.
     pub(in crate::tokenizer) context: usize,
     /// Number of tokens of that character.
     pub(in crate::tokenizer) num_context: usize,
@@ -46,13 +48,14 @@ pub(in crate::tokenizer) type KeptPairs = HashMap<(char, char), bool>;
 #[derive(Debug, Default)]
 struct LastPretoken {
     bytes: Vec<u8>,
-    ends: Vec<usize>,  // of the source of each byte
-    num_before: usize, // tokens of those before it
+    ends: Vec<usize>,  // end of the source of each byte
+    num_before: usize, // number of tokens of the pretokens before it
 }
 
 impl Tokenizer {
-    /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, without those of the context; None
-    /// if it is not certain. An end inside of the first characters means that none is longer.
+    /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting those of the
+    /// context; None if that is not certain. An end inside of the first characters means that every longer
+    /// prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -73,7 +76,7 @@ impl Tokenizer {
             let Some(head) = self.head_of_kept(text, kept) else { return Ok(None) };
             let Some(last) = self.last_pretoken(text, permit, keep_going)? else { return Ok(None) };
             let Some(left) = limit.checked_sub(last.num_before) else { return Ok(Some(head)) };
-            // Tokens that are longer than their bytes of the text end farther.
+            // Tokens that are longer than the bytes they cover in the text end farther.
             let reached = self.token_reach().end(&last.bytes, 0, left);
             if reached + longest >= last.bytes.len() && end < stretch.text.len() {
                 size = size.saturating_mul(2);
@@ -87,8 +90,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the last of `ends`, positions with the number of bytes of the pretoken before them, that has at most `limit`
-    /// tokens. Those after `reached` have more. None if that is not certain.
+    /// Returns the last of `ends` with at most `limit` tokens. `ends` are positions with the number of bytes of the
+    /// pretoken before them; those after `reached` have more tokens. None if the result is not certain.
     fn last_within(
         &self,
         last: &LastPretoken,
@@ -124,7 +127,8 @@ impl Tokenizer {
         Ok(Some(None))
     }
 
-    /// Returns the position after which all adjacent characters are kept together; None if that is not near the start.
+    /// Returns the position after which all adjacent characters are kept together; None if this position is not near
+    /// the start.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;
         let mut before = None;
@@ -139,11 +143,11 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The character before the position is kept with the one after it.
+        // The character before the position must be kept together with the one after it.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 
-    /// Returns the last pretoken of a text; None with an added token.
+    /// Returns the last pretoken of a text; None if the text has an added token.
     fn last_pretoken(
         &self,
         text: &str,
@@ -187,7 +191,7 @@ fn ceil_bytes(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Error that ends the attempt; it is not returned.
+/// Creates the error that ends the attempt. It is not returned to callers.
 fn not_certain() -> Error {
     ErrorKind::Internal("the pretokens of a stretch are not certain".into()).into()
 }

@@ -1,9 +1,10 @@
 //! Bounds of the bytes that a number of tokens can cover: for the ends of prefixes and the starts of suffixes.
 //!
-//! For the first three bytes of a token, a table has the length of the longest one that begins with them. From a position
-//! on, one token ends at most so far; the next one begins there or before. Likewise for the last three bytes, backwards.
+//! A table has, for the first three bytes of a token, the length of the longest token that begins with them. It
+//! bounds the end of a token that begins at a position; the next token begins there or before. A second table does
+//! the same for the last three bytes, backwards.
 //!
-//! Cost: 256 KiB, made once, linear in the vocabulary; one lookup for each byte that is passed.
+//! Cost: 256 KiB, built once, linear in the vocabulary; one lookup for each byte that is passed.
 
 use crate::vocab::Vocab;
 
@@ -47,9 +48,9 @@ impl TokenReach {
         self.longest
     }
 
-    /// Returns an upper bound for the end of `num` tokens of a text from `start` on; at most its length.
+    /// Returns an upper bound for the end of `num` tokens of a text from `start` on, at most the length of the text.
     pub(in crate::tokenizer) fn end(&self, text: &[u8], start: usize, num: usize) -> usize {
-        let (mut end, mut from) = (start, start); // the tokens so far; all starts before `from` are read
+        let (mut end, mut from) = (start, start); // bound for the tokens so far; all starts before `from` have been read
         for _ in 0..num {
             let mut next = end;
             while from <= end {
@@ -66,7 +67,7 @@ impl TokenReach {
 
     /// Returns a lower bound for the start of the last `num` tokens of a text.
     pub(in crate::tokenizer) fn start(&self, text: &[u8], num: usize) -> usize {
-        let (mut start, mut from) = (text.len(), text.len()); // of the tokens so far; all ends after `from` are read
+        let (mut start, mut from) = (text.len(), text.len()); // bound for the tokens so far; all ends after `from` have been read
         for _ in 0..num {
             let mut next = start;
             while from >= start && from > 0 {
@@ -107,7 +108,7 @@ mod tests {
     use crate::vocab::Kind;
 
     #[test]
-    fn no_token_reaches_farther() {
+    fn bounds_are_not_exceeded_by_tokens() {
         let entries: Vec<&[u8]> = vec![b"a", b"b", b"ab", b"abc", b"abcdefgh", b"bbbb"];
         let vocab = Vocab::new((0..).zip(entries).map(|(id, content)| (id, Kind::Token, content))).unwrap();
         let reach = TokenReach::new(&vocab);

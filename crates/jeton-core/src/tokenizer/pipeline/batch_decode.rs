@@ -1,14 +1,14 @@
 //! Decoding of many sequences of ids, on threads.
 //!
-//! Invariant: each row is that of [`Tokenizer::decode`] or [`Tokenizer::decode_text`], for any number of threads. Cost:
-//! linear; the rows of a thread share one buffer.
+//! Invariant: each row equals the result of [`Tokenizer::decode`] or [`Tokenizer::decode_text`], for any number of
+//! threads. Cost: linear; the rows of a thread share one buffer.
 
 use super::Tokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 
-/// Ids of a unit of work for threads: some tens of microseconds.
+/// Number of ids in a unit of work for threads, which takes some tens of microseconds.
 const PART: usize = 1 << 14;
 
 /// Decoded consecutive sequences.
@@ -42,7 +42,7 @@ impl Tokenizer {
         let mut groups = Vec::new();
         let (mut start, mut size) = (0, 0);
         for (index, row) in rows.iter().enumerate() {
-            size += row.len() + 1; // an empty row takes time, too
+            size += row.len() + 1; // decoding an empty row also takes time
             if size >= PART || index + 1 == rows.len() {
                 groups.push(start..index + 1);
                 (start, size) = (index + 1, 0);

@@ -29,7 +29,7 @@ pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
 /// special token.
 pub const ENTRY: u8 = 16;
-/// Flag of an added token that includes ASCII's white space only, as in llama.cpp.
+/// Flag of an added token that includes ASCII white space only, as in llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
 
 /// Options of a tokenizer.
@@ -44,7 +44,7 @@ struct TokenizerOptions {
     decoder: Value,
     #[serde(default)]
     template: Value,
-    /// End-of-word suffix of HF's strings.
+    /// End-of-word suffix in HF's strings.
     #[serde(default)]
     suffix: Option<String>,
 }
@@ -60,7 +60,8 @@ pub struct Extras {
     pub flags: Vec<(u32, u8)>,
 }
 
-/// Prepends a `Respell` of the normalized added tokens to a decoder that has none, as HF decodes them since 0.23.
+/// Prepends a `Respell` of the normalized added tokens to a decoder without one, because HF decodes them like this
+/// since 0.23.
 fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
     if spellings.is_empty() || decoder[0]["type"] == "Respell" {
         return decoder;
@@ -98,7 +99,7 @@ impl Tokenizer {
         Self::with_normalizers(options, None, vocab, extras)
     }
 
-    /// Builds a tokenizer whose normalizers, if given, replace those of the options, which have their types.
+    /// Builds a tokenizer whose normalizers, if given, replace those of the options; their types must be the same.
     ///
     /// # Errors
     /// As [`Tokenizer::from_json`].
@@ -131,7 +132,7 @@ impl Tokenizer {
         };
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
-        // The model reads bytes from the byte alphabet, if a normalizer spells them.
+        // If a normalizer spells bytes, the model reads bytes from the byte alphabet.
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         let plain = Splitter::as_one_pattern(&splitters).filter(|_| !spells_bytes);
         let is_bytewise = plain.is_none() && byte_alphabet && !spells_bytes;
@@ -193,13 +194,14 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Returns true if an added token is matched in any text, by the matcher instead of the model.
+    /// Returns true if an added token is matched in any text by the matcher, not by the model.
     pub(in crate::tokenizer) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text. SentencePiece's normalizer writes what no added token
-    /// spells (a dummy prefix, `▁`); the classes of `transformers` that run SentencePiece match all in the raw text.
+    /// Returns true if an added token is matched in normalized text. SentencePiece's normalizer writes characters
+    /// that added tokens do not contain (a dummy prefix, `▁`); the classes of `transformers` that run SentencePiece
+    /// match all added tokens in the raw text.
     pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
         self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }

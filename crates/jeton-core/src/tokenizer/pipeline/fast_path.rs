@@ -1,7 +1,7 @@
 //! The fast path from texts to ids: batches, long texts on several threads, cancellation.
 //!
-//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, the slow path creates the
-//! error, since it knows the position.
+//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, the slow path
+//! creates the error, since only the slow path knows the position.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -19,21 +19,23 @@ use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 use crate::util::simd;
 
-/// Minimum size of texts that are split into parts, which several threads process and which are cancellable. Shorter texts
-/// take less than 50 ms, of which starting threads would be more than a tenth.
+/// Minimum size of texts that are split into parts, which several threads process and which are cancellable. Shorter
+/// texts take less than 50 ms, and starting threads would add more than a tenth.
 const LONG_TEXT: usize = 1 << 20;
 
-/// Initial capacity of results, for texts in languages of the vocabulary; results grow on demand.
+/// Bytes per token for the initial capacity of results, for texts in languages of the vocabulary. Results grow on
+/// demand.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Initial capacity for long texts, in nearly all languages: untouched pages take no memory, and growing copies all. Not
-/// for very long texts, for which the system may refuse the allocation.
+/// Likewise for long texts, which covers nearly all languages: untouched pages take no memory, and growing would copy
+/// all ids. Not used for very long texts, for which the system may refuse the allocation.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// Approximate bytes of a unit of work for threads: its ids are still in the CPU cache when results are joined.
+/// Approximate number of bytes in a unit of work for threads. Its ids are still in the CPU cache when results are
+/// joined.
 pub(in crate::tokenizer) const PART: usize = 1 << 18;
 
-/// Jobs of each thread, where short ranges are encoded together.
+/// Number of jobs for each thread when short ranges are encoded together.
 const PARTS_OF_A_THREAD: usize = 4;
 
 /// A text: valid UTF-8, or bytes of unknown validity.
@@ -58,7 +60,7 @@ where
     }
 }
 
-/// Bytes of unknown validity.
+/// Marker for bytes of unknown validity.
 pub trait NotText {}
 impl NotText for [u8] {}
 impl NotText for Vec<u8> {}
@@ -83,11 +85,11 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Announces texts of `bytes` bytes in total: builds the pair table of the model and the tables of the fast path if
-    /// that is worthwhile, for `usize::MAX` at once.
+    /// Announces texts of `bytes` bytes in total: builds the pair table of the model and the tables of the fast path
+    /// if they are worth their cost. For `usize::MAX`, builds them at once.
     ///
     /// # Errors
-    /// `Interrupted` when `watch` returns false while they are made.
+    /// `Interrupted` when `watch` returns false during construction.
     pub fn prepare(&self, bytes: usize, watch: KeepGoingMut<'_>) -> Result<()> {
         let watch = RefCell::new(watch);
         let keep_going = || (watch.borrow_mut())();
@@ -95,10 +97,10 @@ impl Tokenizer {
         self.encoder.prepare(&self.vocab, &self.model, bytes, &keep_going)
     }
 
-    /// Builds the pair table of the model, if the first text needs it, instead of on first use.
+    /// Builds the pair table of the model now, if the first text would need it, instead of on first use.
     ///
     /// # Errors
-    /// `Interrupted` when `watch` returns false while they are made.
+    /// `Interrupted` when `watch` returns false during construction.
     pub fn prepare_model(&self, watch: KeepGoingMut<'_>) -> Result<()> {
         if !self.model.needs_pairs() {
             return Ok(());
@@ -184,7 +186,8 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// Encodes a text on the slow path after the fast path failed; if it fails, too, its error has the position.
+    /// Encodes a text on the slow path after the fast path failed. If the slow path fails, too, its error has the
+    /// position.
     #[cold]
     fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {
@@ -265,8 +268,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a long text that one pattern splits: long ranges between added tokens in parts, and several short ones
-    /// together.
+    /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts, and short
+    /// ones several at a time.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,
@@ -343,7 +346,7 @@ impl Tokenizer {
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         self.prepare(total, watch).map_err(|error| (0, error))?;
         let threads = if total < LONG_TEXT { 1 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
-        // One thread appends its ids directly, without joining.
+        // A single thread appends its ids directly, without joining.
         let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
         let lists = Lists::default();
         let small = |group: usize, keep_going: KeepGoing<'_>| {
@@ -368,7 +371,7 @@ impl Tokenizer {
         let mut from = 0;
         while let Some(group) = groups.get(from) {
             if is_long(group) {
-                let written = self.in_parts(texts[group.start], permit, threads, watch, counts_only); // for all threads
+                let written = self.in_parts(texts[group.start], permit, threads, watch, counts_only); // uses all threads
                 let written = written.map_err(|error| (group.start, error))?;
                 all.append(Written { ends: vec![written.count], ..written });
                 from += 1;
@@ -402,7 +405,7 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Encodes texts one by one to find the one that fails; returns its index and error.
+    /// Encodes texts one by one to find the first that fails; returns its index and error.
     fn one_by_one(
         &self,
         texts: &[Input<'_>],
@@ -435,7 +438,7 @@ fn run_plain(
     run.text(pretokenizer, &text[span.start..span.end], 0, usize::MAX).map(drop)
 }
 
-/// Called with an added token, or a range without any.
+/// Callback for each added token, and each range without added tokens.
 type EachRange<'c> = &'c mut dyn FnMut(Span, Option<u32>) -> Result<()>;
 
 /// A long text that is encoded in parts.
@@ -449,8 +452,8 @@ struct InParts<'p> {
 }
 
 impl InParts<'_> {
-    /// Encodes the ranges that `for_each` passes in order: `short` is called for many of them in one job, `long` for a range
-    /// that is worth several.
+    /// Encodes the ranges that `for_each` passes, in order. `short` gets many short ranges for one job, `long` a
+    /// range that is large enough for several jobs.
     fn ranges(
         &mut self,
         for_each: impl FnOnce(EachRange<'_>) -> Result<()>,
@@ -478,7 +481,7 @@ impl InParts<'_> {
         self.short(&waiting, &short)
     }
 
-    /// Encodes neighboring ranges, many in each job.
+    /// Encodes adjacent ranges, many in each job.
     fn short(
         &mut self,
         ranges: &[(Span, Option<u32>)],
@@ -514,7 +517,7 @@ impl InParts<'_> {
         let (texts, bytes) = ([text], text.len());
         let (tok, permit, lists, counts_only) = (self.tok, self.permit, &self.lists, self.all.counts_only);
         let threads = self.threads.min(bytes / BYTES_WORTH_A_THREAD).max(1);
-        // With one thread, parts would only add copies.
+        // With one thread, dividing into parts would only add copies.
         let parts = if threads == 1 { 1 } else { threads.max(bytes / PART) };
         let parts = parallel::plan(&texts, pretokenizer, parts)?;
         let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
@@ -531,7 +534,7 @@ impl InParts<'_> {
     }
 }
 
-/// Expected number of ids of a text of `bytes` bytes.
+/// Returns the expected number of ids of a text of `bytes` bytes.
 fn expected(bytes: usize) -> usize {
     let is_long = (LONG_TEXT..VERY_LONG).contains(&bytes);
     (bytes as f32 / if is_long { FEW_BYTES_PER_TOKEN } else { USUAL_BYTES_PER_TOKEN }) as usize
@@ -542,7 +545,7 @@ impl Written {
         Self { counts_only, expected, ..Self::default() }
     }
 
-    /// Appends the output of another; returns its buffer of ids for reuse.
+    /// Appends another output; returns its buffer of ids for reuse.
     fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;
@@ -573,7 +576,7 @@ impl Lists {
     }
 }
 
-/// Consecutive texts of about `size` bytes each; a long text is a separate group.
+/// Returns groups of consecutive texts of about `size` bytes each; a long text is a separate group.
 pub(in crate::tokenizer) fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
     let (mut start, mut bytes) = (0, 0);
@@ -583,7 +586,7 @@ pub(in crate::tokenizer) fn groups(texts: &[Input<'_>], size: usize) -> Vec<Rang
             groups.push(start..i);
             start = i;
         }
-        bytes += len + 1; // an empty text takes time, too
+        bytes += len + 1; // encoding an empty text also takes time
         if bytes >= size || len >= LONG_TEXT {
             groups.push(start..i + 1);
             (start, bytes) = (i + 1, 0);

@@ -1,4 +1,4 @@
-//! Templates around encoded texts, as columns of one length.
+//! Templates around encoded texts, as columns of equal length.
 
 use super::Tokenizer;
 use crate::postprocess::{Item, Sequence, WhiteEnds};
@@ -11,7 +11,7 @@ use crate::vocab::Kind;
 pub struct Framed {
     /// The ids.
     pub ids: Vec<u32>,
-    /// Byte ranges in the token's text; empty for tokens of the template.
+    /// Byte ranges in the text of each token; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
     /// Character ranges.
     pub char_spans: Vec<(usize, usize)>,
@@ -26,7 +26,7 @@ pub struct Framed {
 }
 
 impl Tokenizer {
-    /// Joins one or two encoded texts and the template; without `add` the template only determines their order.
+    /// Joins one or two encoded texts and the template. Without `add`, the template only determines their order.
     pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
@@ -73,11 +73,12 @@ impl Tokenizer {
         framed
     }
 
-    /// Returns the white space at the ends of a token that HF trims off its offsets. `span`: its bytes in `text`.
+    /// Returns the white space at the ends of a token that HF excludes from its offsets. `span`: bytes of the token
+    /// in `text`.
     pub(in crate::tokenizer) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-        // An added token spans its match with the white space it includes; HF's Unigram shows unknown text unchanged.
+        // An added token covers its match including white space; HF's Unigram shows unknown text unchanged.
         let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
         WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }
@@ -102,7 +103,8 @@ impl Tokenizer {
         (all, starts)
     }
 
-    /// Joins the offsets of many texts, two numbers for each id, likewise: those of the template's ids are 0.
+    /// Joins the offsets of many texts like [`Tokenizer::framed`], two numbers for each id; ids of the template have
+    /// offsets 0.
     pub fn framed_offsets(&self, spans: &[i64], offsets: &[i64]) -> Vec<i64> {
         let num_added = 2 * self.template.num_added(false) * offsets.len().saturating_sub(1);
         let mut all = Vec::with_capacity(spans.len() + num_added);

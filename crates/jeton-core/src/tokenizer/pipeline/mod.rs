@@ -8,7 +8,7 @@
 //! space_marks   pipelines that replace spaces by `▁`
 //! fast_path     long texts and batches, on threads
 //! frame         templates
-//! rows          ids of batches as files have them
+//! rows          ids of batches in the form that files have
 //! batch_decode  ids of batches → bytes and text
 //! ```
 
@@ -48,7 +48,7 @@ use crate::vocab::Vocab;
 pub struct Tokenizer {
     pub(in crate::tokenizer) vocab: Vocab,
     pub(in crate::tokenizer) added: Vec<u32>, // ids of added tokens, special or not
-    pub(in crate::tokenizer) flags: Vec<(u32, u8)>, // of added tokens that have any, by ascending id
+    pub(in crate::tokenizer) flags: Vec<(u32, u8)>, // flags of added tokens that have any, by ascending id
     pub(in crate::tokenizer) scores: Vec<f64>, // by id; empty if the model has none
     pub(in crate::tokenizer) model: Model,
     pub(in crate::tokenizer) encoder: Encoder,
@@ -56,19 +56,19 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) template: Template,
     pub(in crate::tokenizer) normalizers: Vec<Normalizer>,
     pub(in crate::tokenizer) splitters: Vec<Splitter>,
-    pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; none splits nothing
-    pub(in crate::tokenizer) bytewise: Option<Pretokenizer>, // all splitters, if one spells bytes, and the others only split
+    pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; without splitters, the pattern that does not split
+    pub(in crate::tokenizer) bytewise: Option<Pretokenizer>, // all splitters, if one spells bytes and the others only split
     pub(in crate::tokenizer) space_marks: Option<SpaceMarks>, // all stages before the model, if they only replace spaces by `▁`
     pub(in crate::tokenizer) byte_alphabet: bool,             // chunks are spelled in the byte alphabet
     pub(in crate::tokenizer) needs_origins: bool,             // a splitter needs the alignment
     pub(in crate::tokenizer) model_finds_added: bool, // SentencePiece: normalizer and model match user-defined pieces
-    pub(in crate::tokenizer) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of the added tokens that are matched in normalized text
-    pub(in crate::tokenizer) matchers: [Matchers; 2],        // without special tokens, and with all
-    pub(in crate::tokenizer) widths: OnceLock<Option<TokenWidths>>, // of all ids, if a text is the concatenation of its tokens
-    pub(in crate::tokenizer) one_to_one: OnceLock<Option<OneToOne>>, // if each character becomes one
-    pub(in crate::tokenizer) joints: OnceLock<Joints>,              // made on first use
-    pub(in crate::tokenizer) reach: OnceLock<TokenReach>,           // made on first use
-    pub(in crate::tokenizer) parts: OnceLock<Option<TokenParts>>,   // made on first use; None: not in order
+    pub(in crate::tokenizer) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of added tokens that are matched in normalized text
+    pub(in crate::tokenizer) matchers: [Matchers; 2],        // without special tokens; with all of them
+    pub(in crate::tokenizer) widths: OnceLock<Option<TokenWidths>>, // widths of all ids, if a text is the concatenation of its tokens
+    pub(in crate::tokenizer) one_to_one: OnceLock<Option<OneToOne>>, // if each character becomes one character
+    pub(in crate::tokenizer) joints: OnceLock<Joints>,              // built on first use
+    pub(in crate::tokenizer) reach: OnceLock<TokenReach>,           // built on first use
+    pub(in crate::tokenizer) parts: OnceLock<Option<TokenParts>>,   // built on first use; None: see `token_parts`
 }
 
 /// Matchers of added tokens in raw and in normalized text.
@@ -84,8 +84,8 @@ impl Tokenizer {
         &self.added
     }
 
-    /// Returns the flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words
-    /// only, 8 matches normalized text, 16 is also an entry of the model.
+    /// Returns the flags of an added token: 1 includes white space on the left, 2 on the right, 4 matches single
+    /// words only, 8 matches in normalized text, 16 is also an entry of the model.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }
@@ -171,7 +171,7 @@ impl Tokenizer {
     /// Checks that all ids have an entry.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for the first that has none.
+    /// [`crate::error::ErrorKind::UnknownId`] for the first id without an entry.
     pub fn check_ids(&self, ids: &[u32]) -> Result<()> {
         self.decoder.check(&self.vocab, ids)
     }

@@ -12,14 +12,14 @@ use crate::vocab::Kind;
 /// Special tokens that a text may contain. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Permission {
-    /// None: their spelling is plain text.
+    /// No special token: their spelling is plain text.
     #[default]
     None,
-    /// All.
+    /// All special tokens.
     All,
-    /// Error for any special token that `All` would match.
+    /// Any special token that `All` would match is an error.
     Raise,
-    /// Those with these ids.
+    /// The special tokens with these ids.
     Only(Vec<u32>),
 }
 
@@ -31,7 +31,7 @@ pub struct Permit<'t> {
 }
 
 impl Permit<'_> {
-    /// Special tokens that the model may yield.
+    /// Returns the special tokens that the model may produce.
     pub(in crate::tokenizer) fn specials(&self) -> Specials<'_> {
         match &self.permission {
             Permission::None => Specials::None,
@@ -41,24 +41,24 @@ impl Permit<'_> {
         }
     }
 
-    /// Matcher of added tokens in raw text.
+    /// Returns the matcher of added tokens in raw text.
     pub(in crate::tokenizer) fn raw(&self) -> Option<&AddedTokenMatcher> {
         self.matchers.raw.as_ref()
     }
 
-    /// Matcher of added tokens in normalized text.
+    /// Returns the matcher of added tokens in normalized text.
     pub(in crate::tokenizer) fn normalized(&self) -> Option<&AddedTokenMatcher> {
         self.matchers.normalized.as_ref()
     }
 
-    /// True if a special token is an error.
+    /// Returns true if special tokens are an error.
     pub(in crate::tokenizer) fn refuses(&self) -> bool {
         self.permission == Permission::Raise
     }
 }
 
 impl Tokenizer {
-    /// Returns the default permission: none.
+    /// Returns the default permission, which permits no special token.
     #[inline]
     pub fn permit_none(&self) -> Permit<'_> {
         Permit { matchers: Cow::Borrowed(&self.matchers[0]), permission: Permission::None }
@@ -72,7 +72,7 @@ impl Tokenizer {
         let mut permission = permission.clone();
         let matchers = match &mut permission {
             Permission::None => return Ok(self.permit_none()),
-            // Matches of all special tokens are errors under `Raise`.
+            // Under `Raise`, matches of all special tokens are errors.
             Permission::Raise | Permission::All => Cow::Borrowed(&self.matchers[1]),
             Permission::Only(ids) => {
                 ids.sort_unstable();
@@ -82,16 +82,16 @@ impl Tokenizer {
         Ok(Permit { matchers, permission })
     }
 
-    /// Iterates over the special tokens in a text, all of them permitted, without running the model. `None` if an added
-    /// token is matched in normalized text.
+    /// Iterates over the special tokens in a text, with permission for all, without running the model. `None` if some
+    /// added token is matched in normalized text.
     pub fn special_matches<'m>(&'m self, text: &'m [u8]) -> Option<impl Iterator<Item = AddedTokenMatch> + 'm> {
         let all = &self.matchers[1];
         let raw = || all.raw.iter().flat_map(|matcher| matcher.matches(text));
         all.normalized.is_none().then(|| raw().filter(|found| self.vocab.kind(found.id) == Kind::Special))
     }
 
-    /// Calls `each` with the added tokens of the raw text and the ranges between them (id `None`) that are not empty,
-    /// in order.
+    /// Calls `each` with the added tokens of the raw text, and with the ranges between them that are not empty (id
+    /// `None`), in order.
     pub(in crate::tokenizer) fn stretches(
         &self,
         text: &[u8],
@@ -101,7 +101,8 @@ impl Tokenizer {
         self.around_added(text, 0, permit.raw(), permit, each)
     }
 
-    /// Likewise, with the added tokens of normalized text. `at`: its position in the raw text, for errors.
+    /// Like [`Tokenizer::stretches`], with the added tokens of normalized text. `at`: position of the text in the raw
+    /// text, for errors.
     pub(in crate::tokenizer) fn normalized_stretches(
         &self,
         text: &str,
@@ -158,7 +159,7 @@ mod tests {
     use crate::vocab::Vocab;
 
     #[test]
-    fn a_special_token_of_normalized_text_is_refused_there() {
+    fn special_token_that_normalization_produces_is_refused() {
         let entries = [(0, Kind::Token, "?"), (1, Kind::Token, "x"), (2, Kind::Special, "<S>")];
         let vocab = Vocab::new(entries.map(|(id, kind, content)| (id, kind, content.as_bytes()))).unwrap();
         let options = r#"{"model": {"type": "WordLevel", "unk": 0}, "normalizer": [{"type": "Lowercase"}],

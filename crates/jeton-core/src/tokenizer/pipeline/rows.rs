@@ -1,4 +1,5 @@
-//! Rows of ids as files have them: ids of many texts, each between constant ids, in the integers of the file, back to back.
+//! Rows of ids in the form that files have: ids of many texts, each between constant ids, in the integer type of the
+//! file, concatenated.
 //!
 //! Texts without ids can be dropped. Cost: one more pass over the ids after encoding.
 
@@ -21,7 +22,7 @@ pub enum IdType {
     Uint32,
 }
 
-/// Ids in the type of a file; those of `i32` have the same bits as `u32`.
+/// Ids in the type of a file; `i32` uses the same bits as `u32`.
 #[derive(Debug)]
 pub enum FileIds {
     /// `u16`
@@ -39,7 +40,7 @@ pub struct RowForm<'a> {
     pub before: &'a [u32],
     /// Ids after those of a text.
     pub after: &'a [u32],
-    /// Leave out the texts without ids of their own.
+    /// Drops texts that have no ids of their own.
     pub drops_empty: bool,
 }
 
@@ -52,7 +53,7 @@ pub struct Rows {
     pub lengths: Vec<i64>,
     /// Indices of the texts that were dropped, ascending.
     pub dropped: Vec<usize>,
-    /// Highest id; none without ids.
+    /// Highest id; None if there are no ids.
     pub highest: Option<u32>,
 }
 
@@ -70,7 +71,7 @@ impl Tokenizer {
     /// Encodes many texts.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode_batch`]; [`Error::config`] for an id beyond the type.
+    /// As [`Tokenizer::encode_batch`]; [`Error::config`] for an id that does not fit the type.
     pub fn encode_rows(
         &self,
         texts: &[Input<'_>],
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_text_between_its_ids() {
+    fn rows_have_the_ids_of_each_text_between_constant_ids() {
         let form = RowForm { id_type: IdType::Uint16, before: &[7], after: &[8, 9], drops_empty: true };
         let found = rows(vec![1, 2, 3], &[0, 2, 2, 3], &form).unwrap();
         assert!(matches!(&found.ids, FileIds::Short(ids) if ids == &[7, 1, 2, 8, 9, 7, 3, 8, 9]));

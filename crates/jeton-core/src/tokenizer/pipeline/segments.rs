@@ -1,10 +1,11 @@
 //! Text → segments: added tokens and pretokens, in order, as the model's input.
 //!
-//! Invariant: segments are ascending and not empty. Invalid UTF-8 forms separate pretokens; the text between is split
-//! independently.
+//! Invariant: segments are ascending and not empty. Each run of invalid UTF-8 is a separate pretoken, and the text
+//! between such runs is split independently.
 //!
-//! Cost: one pass for each stage. After one pattern, segments borrow from the text, or from its normalized copy if it changes
-//! and no alignment is requested. Else the text is copied once for each rewriting component.
+//! Cost: one pass for each stage. If the only splitter is a pattern, segments borrow from the text, or from its
+//! normalized copy if normalization changes it and no alignment is requested. Otherwise the text is copied once for
+//! each rewriting component.
 
 use std::borrow::Cow;
 
@@ -21,11 +22,11 @@ use crate::vocab::byte_alphabet;
 /// Input of the model: an added token or a pretoken.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'s> {
-    /// Bytes as passed to the model; for an added token as matched.
+    /// Bytes as passed to the model; for an added token, the matched bytes.
     pub bytes: &'s [u8],
     /// True if the bytes are valid UTF-8.
     pub is_text: bool,
-    /// The added token.
+    /// Id of the added token, if it is one.
     pub added: Option<u32>,
     /// Range of the input.
     pub place: Origin<'s>,
@@ -34,7 +35,7 @@ pub struct Segment<'s> {
 /// Origin of the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'s> {
-    /// Unchanged text, from this byte on.
+    /// Unchanged text that begins at this byte.
     At(usize),
     /// Each byte has a range of the text.
     Traced {
@@ -43,7 +44,7 @@ pub enum Origin<'s> {
         /// Hugging Face's alignment.
         hf: Ranges<'s>,
     },
-    /// Not requested. The bytes originate after this byte of the text.
+    /// The alignment was not requested. The bytes come from text after this byte.
     After(usize),
 }
 
@@ -57,7 +58,7 @@ pub struct Ranges<'s> {
 }
 
 impl Segment<'_> {
-    /// Converts positions of an error from the segment's bytes to the text.
+    /// Converts the position of an error from the segment's bytes to the text.
     pub(in crate::tokenizer) fn located(&self, error: Error) -> Error {
         let start = match self.place {
             Origin::At(start) => return error.shifted(start),
@@ -79,7 +80,7 @@ impl Segment<'_> {
 }
 
 impl Tokenizer {
-    /// Calls `each` with the segments of `text`, in order. `traced`: segments have the origins of their bytes.
+    /// Calls `each` with the segments of `text`, in order. With `traced`, segments have the origins of their bytes.
     ///
     /// # Errors
     /// `Special` under [`super::permit::Permission::Raise`]; `Interrupted` if `keep_going` returns false; errors of
@@ -163,8 +164,8 @@ impl Tokenizer {
         }
     }
 
-    /// Pretokens that borrow from a text, which one pattern splits. It begins at byte `at` of the raw text, and `place` returns
-    /// the origin of each of its bytes.
+    /// Calls `each` with pretokens that borrow from a text, which one pattern splits. The text begins at byte `at` of
+    /// the raw text, and `place` returns the origin of each of its bytes.
     fn plain_pretokens(
         &self,
         text: &str,
@@ -192,7 +193,7 @@ impl Tokenizer {
         })
     }
 
-    /// Pretokens from an aligned text.
+    /// Calls `each` with pretokens from an aligned text.
     fn drafted(
         &self,
         text: &str,
@@ -213,7 +214,7 @@ impl Tokenizer {
                 }
             }
             None => aligned.cut(|_, text, parts| {
-                parts.push(0, text.len(), None); // HF splits here, too: stripped text is not part of a chunk
+                parts.push(0, text.len(), None); // HF splits here, too, since stripped text is not part of a chunk
                 Ok(())
             })?,
         }
@@ -223,8 +224,8 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the result of the splitters from this stage on; an aligned text of many chunks is passed in
-    /// batches. `written`: bytes that each stage has written for previous ones.
+    /// Calls `each` with the result of the splitters from this stage on. An aligned text of many chunks is passed on
+    /// in batches. `written`: number of bytes that each stage has written for previous batches.
     fn split(
         &self,
         mut aligned: AlignedText,
@@ -285,7 +286,8 @@ impl Tokenizer {
     }
 }
 
-/// Appends the bytes that a text in the byte alphabet spells; `of_bytes` becomes their ranges, from those of `ranges`.
+/// Appends the bytes that a text in the byte alphabet spells; appends their ranges, taken from `ranges`, to
+/// `of_bytes`.
 fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
     of_bytes.clear();
     for (i, c) in spelled.char_indices() {

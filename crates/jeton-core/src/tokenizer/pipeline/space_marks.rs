@@ -1,21 +1,22 @@
-//! Pipelines that replace spaces by `▁`: they are recognized, and texts are not rewritten where they do no more than put a text
-//! in front.
+//! Recognizes pipelines that replace spaces by `▁`. If such a pipeline otherwise only inserts a text in front, texts
+//! need not be rewritten.
 //!
-//! SentencePiece's models have them as its normalizer, and a `tokenizer.json` as `Prepend` and `Replace` (Llama 2), as
-//! `Metaspace` (Mistral), or as `Replace` and a `Split` at spaces, which are gone by then (Gemma). What counts is what the
-//! components do, in their order:
+//! In SentencePiece's models the normalizer does this. A `tokenizer.json` does it by `Prepend` and `Replace` (Llama
+//! 2), by `Metaspace` (Mistral), or by `Replace` and a `Split` at spaces, which no longer occur by then (Gemma). What
+//! matters is the effect of the components, in their order:
 //!
-//! Let `e` replace each space by `▁`. `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. `Prepend` makes `pc` of a chunk `c`, `Replace`
-//! and Metaspace make `e(c)`, Metaspace's scheme `▁c` or `c`, and a `Split` at a text with a space leaves a chunk without
-//! spaces. By induction a stretch of text `t`, which is one chunk before the first component, is `q t` or `q e(t)` after each
-//! of them, with `q` from the components alone, or from them, the first character of `t` and its place if `q` was empty. At
-//! the end it is `q e(t)`, where `q` has no space: one chunk, or one for each `▁` if Metaspace splits. The encoder takes `q`
-//! and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
+//! Let `e` replace each space by `▁`. Then `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. The components have these effects
+//! on a chunk `c`: `Prepend` gives `pc`; `Replace` and Metaspace give `e(c)`; Metaspace's scheme gives `▁c` or `c`; a
+//! `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a stretch of text that
+//! is one chunk before the first component. By induction, it is `q t` or `q e(t)` after each component. Here `q`
+//! depends only on the components, or, if `q` was empty before Metaspace, also on the first character of `t` and on
+//! its position. At the end the stretch is `q e(t)`, where `q` has no space: one chunk, or one for each `▁` if
+//! Metaspace splits. The encoder takes `q` and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
 //!
-//! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and puts a `▁` before each word: the encoder
-//! takes the words, with spaces for the marks.
+//! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each
+//! word. The encoder takes these words, with spaces for the marks.
 //!
-//! Left out: added tokens that are matched in normalized text, and text that is not UTF-8 (both take `segments`).
+//! Left out: added tokens that are matched in normalized text, and text that is not UTF-8; both use `segments`.
 
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Metaspace, PrependScheme, Splitter};
@@ -31,12 +32,12 @@ pub(in crate::tokenizer) struct SpaceMarks {
     takes_words: bool,
 }
 
-/// Text in front of a stretch of text.
+/// Text inserted in front of a stretch of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Prefix {
-    /// Always the same, as the encoder spells it.
+    /// Always the same text, spelled for the encoder.
     Fixed(Vec<u8>),
-    /// `▁`, if the text begins neither with one nor with a space.
+    /// `▁`, unless the text begins with a `▁` or a space.
     Mark {
         /// Only at the start of the input.
         first: bool,
@@ -70,7 +71,7 @@ impl SpaceMarks {
                 Some(Metaspace { mark: WORD_START, scheme: own, split }) if at == 0 && prefix.is_empty() => {
                     (scheme, begin_pretokens, has_spaces) = (own, split, false);
                 }
-                // It finds a mark at the start.
+                // The prefix already begins with a mark, so Metaspace adds none.
                 Some(Metaspace { mark: WORD_START, split: false, .. })
                     if at == 0 && prefix.starts_with([' ', WORD_START]) =>
                 {
@@ -92,7 +93,7 @@ impl SpaceMarks {
         Some(Self { prefix, begin_pretokens, normalizers_alone, takes_words: false })
     }
 
-    /// Returns true if no splitter does anything.
+    /// Returns true if no splitter changes or splits anything.
     pub(in crate::tokenizer) fn normalizers_alone(&self) -> bool {
         self.normalizers_alone
     }
@@ -107,7 +108,8 @@ impl SpaceMarks {
         Marks::Spaces { begin_pretokens: self.begin_pretokens }
     }
 
-    /// Returns the text in front of a stretch of text, not empty, that begins at byte `at` of the input.
+    /// Returns the text to insert in front of a stretch of text, which is not empty and begins at byte `at` of the
+    /// input.
     #[inline]
     pub(in crate::tokenizer) fn prefix(&self, text: &str, at: usize) -> &[u8] {
         match &self.prefix {

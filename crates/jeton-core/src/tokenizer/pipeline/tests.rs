@@ -1,4 +1,5 @@
-//! Encoding, counting, spans and cuts of normalized text equal those of a tokenizer whose stages rewrite an aligned text.
+//! Checks that encoding, counting, spans and cuts of normalized text equal those of a tokenizer whose stages rewrite
+//! an aligned text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -36,12 +37,12 @@ const PATTERNS: [&str; 7] = [
     r#"{"type":"Pattern","name":"whitespace"}"#,
     r#"{"type":"Pattern","regex":"[a-z]+|\\s+|."}"#,
     r#"{"type":"Pattern","regex":"\\s?[a-z]+"},{"type":"Pattern","regex":"\\s?[A-Z']+"},{"type":"Digits","individual_digits":true}"#,
-    // The third of the bytes of some characters is spelled by a digit.
+    // The third byte of some characters is spelled by a digit.
     r#"{"type":"Punctuation","behavior":"Contiguous"},{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},{"type":"Digits","individual_digits":false}"#,
 ];
 const ALPHABET: &str = "abcehlotABC  \n'1é\u{301}e\u{323}가\u{1100}\u{1161}漢字Жж▁ﬁ😀İ";
 
-/// Draws below a limit.
+/// Random numbers below a limit.
 struct Draw(u64);
 
 impl Draw {
@@ -66,7 +67,7 @@ impl Draw {
     }
 }
 
-/// A byte-level model, or one of characters, with the stages; and the same that uses no shortcut.
+/// Creates a model of bytes or of characters with the given stages, and the same model without shortcuts.
 fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [Tokenizer; 2] {
     let mut contents: Vec<Vec<u8>> = match is_bytes {
         true => (0..=255).map(|byte| vec![byte]).collect(),
@@ -115,7 +116,7 @@ fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [To
     })
 }
 
-/// Results as text; positions of errors are left out.
+/// Returns a result as text, without the positions of errors.
 fn shown<T: Debug>(result: Result<T>) -> String {
     result
         .map_or_else(|error| format!("error: {:?}", std::mem::discriminant(error.kind())), |value| format!("{value:?}"))
@@ -156,7 +157,7 @@ fn verbs(tok: &Tokenizer, text: &str, permit: &Permit<'_>) -> Vec<String> {
 }
 
 #[test]
-fn verbs_agree_with_aligned_text() {
+fn all_calls_agree_with_aligned_text() {
     let mut draw = Draw(3);
     for normalizer in NORMALIZERS {
         for pattern in PATTERNS {
@@ -211,7 +212,8 @@ fn long_texts_agree_on_any_number_of_threads() {
     }
 }
 
-/// A Unigram model of words that get a mark, where white space is split before, or not; and the same whose stages rewrite an aligned text.
+/// Creates a Unigram model of words that get a mark, with or without splitting at white space before, and the same
+/// model with stages that rewrite an aligned text.
 fn words(draw: &mut Draw) -> [Tokenizer; 2] {
     let normalizer = NORMALIZERS[[0, 3, 8, 6][draw.below(4)]];
     let split = [r#"{"type":"WhitespaceSplit"},"#, r#"{"type":"Pattern","name":"whitespace"},"#, ""][draw.below(3)];
@@ -251,7 +253,7 @@ fn words(draw: &mut Draw) -> [Tokenizer; 2] {
 }
 
 #[test]
-fn words_agree_with_aligned_text() {
+fn unigram_words_agree_with_aligned_text() {
     let mut draw = Draw(5);
     for round in 0..120 {
         let toks = words(&mut draw);

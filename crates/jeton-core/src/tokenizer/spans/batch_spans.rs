@@ -1,11 +1,12 @@
 //! Offsets of the ids of many texts, as columns.
 //!
-//! The fast path gives the ids. Where a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`), and where characters are normalized one by one, from the tokens' characters (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the ids without running
-//! the model (`known_ids`), or else encoded again with their spans.
+//! The fast path gives the ids. If a text is the concatenation of its tokens, the offsets follow from the ids
+//! (`token_widths`). If characters are normalized one by one, they follow from the tokens' characters (`one_to_one`).
+//! Other texts are normalized and split again, with alignments, and their pretokens are matched with the ids without
+//! running the model (`known_ids`). If that fails, they are encoded again with their spans.
 //!
-//! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as by the template, for any number of
-//! threads.
+//! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as the template requires, for any
+//! number of threads.
 //!
 //! Cost: 16 bytes for each id, and a lookup. Source: huggingface/tokenizers, tokenizer/encoding.rs. Left out: truncation.
 
@@ -30,7 +31,7 @@ pub struct BatchOffsets {
     pub ends: Vec<i64>,
     /// Start and end of each id, in characters of its text.
     pub offsets: Vec<i64>,
-    /// Offsets of each id as the first of a truncated text, if they differ there; else empty.
+    /// Offsets that each id would have as the first one of a truncated text, if they can differ; else empty.
     pub first: Vec<i64>,
 }
 
@@ -46,7 +47,7 @@ struct Task<'a> {
 pub(in crate::tokenizer) type TextError = (usize, Error);
 
 impl Tokenizer {
-    /// Encodes many texts with their offsets. `truncates`: also with `first`.
+    /// Encodes many texts with their offsets; with `truncates`, also with `first`.
     ///
     /// # Errors
     /// As [`Tokenizer::encode_batch`].

@@ -1,9 +1,9 @@
 //! Index of the pretoken of each id of many texts, as a column: Hugging Face's `word_ids`.
 //!
-//! The fast path gives the ids. Where one named pattern splits the text, the pretokens are found again, and the widths of
-//! tokens tell those that begin in each (`token_widths`). Where words are separated by white space, pretokens follow from the widths of tokens
-//! (`one_to_one`). Other texts are split again, and the ids of a pretoken are those whose contents are its bytes
-//! (`known_ids`); the model runs only where contents do not tell.
+//! The fast path gives the ids. If one named pattern splits the text, the pretokens are found again, and the widths
+//! of tokens determine which tokens begin in each (`token_widths`). If words are separated by white space, pretokens
+//! follow from the widths of tokens (`one_to_one`). Other texts are split again, and the ids of a pretoken are those
+//! whose contents are its bytes (`known_ids`). The model only runs if contents do not determine the ids.
 //!
 //! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads. Cost: the
 //! stages before the model, and 8 bytes and a comparison for each id. Left out: templates and truncation.
@@ -23,7 +23,7 @@ use crate::util::atomic_cell::made_once;
 use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 
-/// Ids of many texts, and the pretokens that they belong to.
+/// Ids of many texts, and the index of the pretoken of each id.
 #[derive(Debug, Clone, Default)]
 pub struct BatchWords {
     /// The ids of all texts.
@@ -74,7 +74,7 @@ impl Tokenizer {
         Ok(BatchWords { ids, ends, words })
     }
 
-    /// Returns the index of the pretoken of each of `ids`, those of a text.
+    /// Returns the index of the pretoken of each of `ids`, the ids of a text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -90,7 +90,7 @@ impl Tokenizer {
         Ok(words)
     }
 
-    /// Writes the index of the pretoken of each of `ids`, those of a text.
+    /// Writes the index of the pretoken of each of `ids`, the ids of a text.
     fn write_words(
         &self,
         text: Input<'_>,
@@ -125,8 +125,8 @@ impl Tokenizer {
         }
     }
 
-    /// Likewise, for texts that one named pattern splits: the tokens of a pretoken are those that begin in it, in normalized
-    /// text. Returns false if that is not certain.
+    /// Likewise, for texts that one named pattern splits: the tokens of a pretoken are those that begin in it, in the
+    /// normalized text. Returns false if that is not certain.
     fn write_words_by_width(
         &self,
         text: Input<'_>,
@@ -141,8 +141,8 @@ impl Tokenizer {
         let (mut id, mut at, mut word) = (0, 0, 0);
         let mut starts = Starts::default();
         let mut is_known = true;
-        // Called with the ends of successive pretokens, each plus `from`. One loop over the tokens, because the number of
-        // tokens of a pretoken is hard to predict.
+        // Called with the ends of successive pretokens, to each of which `from` is added. This is a single loop over
+        // the tokens, because the number of tokens of a pretoken is hard to predict.
         let mut to = |from: usize, ends: &[u32]| {
             let mut index = 0;
             while let Some(&end) = ends.get(index) {

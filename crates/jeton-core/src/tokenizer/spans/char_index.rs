@@ -1,9 +1,9 @@
-//! Byte offset → number of characters before it, in constant time; and the reverse, in order.
+//! Byte offset → number of characters before it, in constant time; and the inverse, in order.
 //!
-//! A count for each block of 64 bytes; bytes within a block are counted by words. Text in ASCII needs neither. Cost: one
-//! pass, and 4 bytes for 64 bytes of text.
+//! A count is stored for each block of 64 bytes; bytes inside a block are counted eight at a time. ASCII text needs
+//! neither. Cost: one pass, and 4 bytes for each 64 bytes of text.
 
-/// Bytes of a block.
+/// Number of bytes in a block.
 const BLOCK: usize = 64;
 
 /// Index of the characters of a text.
@@ -13,7 +13,7 @@ pub(in crate::tokenizer) struct CharIndex {
     is_ascii: bool,
 }
 
-/// Returns the number of characters of a text, or of a part: of bytes that begin one.
+/// Returns the number of characters that begin in a text or in a part of it.
 pub(in crate::tokenizer) fn num_chars(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     let of_word = |word: &[u8; 8]| {
@@ -46,8 +46,8 @@ impl CharIndex {
         self.counts[block] as usize + num_chars(&text[block * BLOCK..byte])
     }
 
-    /// Returns the smallest range of characters that covers a range of bytes; for an empty range, the number of characters
-    /// that begin before it.
+    /// Returns the smallest range of characters that covers a range of bytes. For an empty range, both ends are the
+    /// number of characters that begin before it.
     #[inline]
     pub(in crate::tokenizer) fn range(&self, text: &str, (start, end): (usize, usize)) -> (usize, usize) {
         let (start, end) = (start.min(text.len()), end.min(text.len()));
@@ -63,7 +63,8 @@ impl CharIndex {
     }
 }
 
-/// Bytes of a character by the high bits of its first one: without branches that depend on the text.
+/// Number of bytes of a character, by the high bits of its first byte; a table, to avoid branches that depend on the
+/// text.
 const CHAR_BYTES: [u8; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4];
 
 /// Position in a text, in characters and in bytes.
@@ -74,7 +75,8 @@ pub(in crate::tokenizer) struct CharReader<'t> {
 }
 
 impl CharReader<'_> {
-    /// Moves to the start of a character that is not before the position; returns the bytes before it.
+    /// Moves forward to the start of a character, which must not be before the current position; returns the number
+    /// of bytes before it.
     pub(in crate::tokenizer) fn skip_to(&mut self, chars: i64) -> i64 {
         while self.chars < chars && self.bytes < self.text.len() {
             self.bytes += usize::from(CHAR_BYTES[usize::from(self.text[self.bytes] >> 4)]);
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_those_of_the_definition() {
+    fn ranges_equal_the_definition() {
         let mut index = CharIndex::default();
         for text in ["", "a", &"ab".repeat(70), &"aé中😀".repeat(40), &"中".repeat(64)] {
             index.set(text);

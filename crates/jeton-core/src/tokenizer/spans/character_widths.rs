@@ -1,4 +1,4 @@
-//! Widths of tokens in characters, and what becomes of each character of a text: see `one_to_one`.
+//! Widths of tokens in characters, and the normalized form of each character of a text; used by `one_to_one`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
@@ -7,13 +7,13 @@ use hashbrown::HashSet;
 
 use crate::util::atomic_cell::made_once;
 
-/// Bits of a class without the flags of unknown characters.
+/// Mask of the class, without the flags of unknown characters.
 pub(in crate::tokenizer) const CLASS: u8 = 7;
-/// Class of a character that becomes another one that is part of a word.
+/// Class of a character that becomes one character, which is part of a word.
 pub(in crate::tokenizer) const ORDINARY: u8 = 0;
 /// Class of a character that becomes white space.
 pub(in crate::tokenizer) const WHITE: u8 = 1;
-/// Class of a character that becomes a word of its own.
+/// Class of a character that becomes a separate word.
 pub(in crate::tokenizer) const ISOLATED: u8 = 2;
 /// Class after the last character.
 pub(in crate::tokenizer) const END: u8 = 3;
@@ -21,25 +21,25 @@ pub(in crate::tokenizer) const END: u8 = 3;
 pub(in crate::tokenizer) const CHANGES: u8 = 4;
 /// Class of a character that is removed.
 pub(in crate::tokenizer) const DROPPED: u8 = 5;
-/// Bit of the classes above, and of the class of a character that becomes several ones in [`WordRules::ascii`].
+/// Bit of the classes above, and of a character that becomes several characters in [`WordRules::ascii`].
 pub(in crate::tokenizer) const NOT_ONE: u8 = 4;
 
-/// Flag of a normalized character that no piece of a Unigram model has, so that it is unknown in any text.
+/// Flag of a normalized character that occurs in no piece of a Unigram model, so that it is unknown in any text.
 pub(in crate::tokenizer) const UNKNOWN: u8 = 0x10;
 /// Flag of a normalized character that may be unknown, depending on its neighbors.
 pub(in crate::tokenizer) const AMBIGUOUS: u8 = 0x20;
 
 /// Bit of a token that begins inside of a character.
 pub(in crate::tokenizer) const INSIDE: u8 = 0x80;
-/// Bit of a token of a word that begins with the mark of words, which is not counted.
+/// Bit of a token that begins with the mark of words. The mark is not counted in the width.
 pub(in crate::tokenizer) const MARKED: u8 = 0x80;
-/// Bit of a token that continues a word, of which the prefix is not counted.
+/// Bit of a token that continues a word. Its prefix is not counted in the width.
 pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
 
 /// Widths of ids in characters, from which the alignment follows.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct OneToOne {
-    pub(in crate::tokenizer) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown
+    pub(in crate::tokenizer) widths: Box<[u8]>, // id -> number of characters that begin in it, and the bits above; 0: unknown
     pub(in crate::tokenizer) kind: AlignedKind,
     /// Id of the token of each byte, `<0x0A>`.
     pub(in crate::tokenizer) bytes: Option<Box<[u32; 256]>>,
@@ -47,24 +47,25 @@ pub(in crate::tokenizer) struct OneToOne {
 
 #[derive(Debug)]
 pub(in crate::tokenizer) enum AlignedKind {
-    /// One pretoken. With a prepended mark, the end of its own offsets: 0, or 1 if it is aligned to the first character.
+    /// The text is one pretoken. `mark_end`: with a prepended mark, the end of the mark's offsets, 0, or 1 if it is
+    /// aligned to the first character.
     Whole { mark_end: Option<i64> },
-    /// Words, separated by white space.
+    /// The text consists of words, separated by white space.
     Words(Box<WordRules>),
 }
 
 /// Rules for words.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct WordRules {
-    /// The mark before each word.
+    /// The mark inserted before each word.
     pub(in crate::tokenizer) mark: Option<char>,
-    /// Images of characters.
+    /// Images (normalized forms) of characters.
     pub(in crate::tokenizer) images: Images,
-    /// Classes of ASCII characters that become one, with `NOT_ONE` for others.
+    /// Classes of ASCII characters that become one character; `NOT_ONE` for others.
     pub(in crate::tokenizer) ascii: [u8; 128],
     /// Words end only before white space, and around isolated characters.
     pub(in crate::tokenizer) ends_at_white: bool,
-    /// Characters removed at the start of a text shift the alignment.
+    /// Characters that are removed at the start of a text shift the alignment.
     pub(in crate::tokenizer) may_shift: bool,
     /// Adjacent unknown characters are one token.
     pub(in crate::tokenizer) fuses_unknown: bool,
@@ -72,9 +73,9 @@ pub(in crate::tokenizer) struct WordRules {
 
 /// Normalized form of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tokenizer) struct Image(u32); // class; number of normalized characters; two bits for each, the flags
+pub(in crate::tokenizer) struct Image(u32); // class, number of normalized characters, and two bits of flags for each
 
-/// Most normalized characters of an image.
+/// Maximum number of normalized characters in an image.
 pub(in crate::tokenizer) const MOST_IMAGE: usize = 8;
 
 impl Image {
@@ -109,7 +110,7 @@ impl Image {
     }
 }
 
-/// Code points in a block.
+/// Number of code points in a block.
 const BLOCK: usize = 256;
 
 /// Images of characters, computed on first use.
@@ -121,11 +122,11 @@ pub(in crate::tokenizer) struct Images {
 /// Characters of the pieces of a Unigram model.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct KnownCharacters {
-    /// Those that are pieces.
+    /// Characters that are pieces.
     pub(in crate::tokenizer) pieces: HashSet<char>,
-    /// Those of all pieces.
+    /// Characters that occur in pieces.
     pub(in crate::tokenizer) others: HashSet<char>,
-    /// The first one of the unknown token.
+    /// First character of the unknown token.
     pub(in crate::tokenizer) unk_start: Option<char>,
 }
 

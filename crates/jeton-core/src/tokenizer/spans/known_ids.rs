@@ -1,11 +1,11 @@
-//! Spans of a text, or of a part of one, whose ids are known: it is normalized and split again, with alignments, but the
-//! model does not run.
+//! Spans of a text, or of a part of one, whose ids are known. The text is normalized and split again, with
+//! alignments, but the model does not run.
 //!
-//! The ids of a pretoken are those whose contents, in order, are its bytes. Unknown tokens, byte fallback and the like have
-//! other contents; a pretoken with one of them is encoded again.
+//! The ids of a pretoken are those whose contents, concatenated, are its bytes. Unknown tokens, byte-fallback entries
+//! and the like have other contents; a pretoken with such a token is encoded again.
 //!
-//! Invariant: if there is a result, the values are those of [`Tokenizer::encode_with_spans`]. Cost: the stages before the
-//! model with alignments, and a comparison for each token; memory for the longest pretoken.
+//! Invariant: if a result is returned, its values equal those of [`Tokenizer::encode_with_spans`]. Cost: the stages
+//! before the model with alignments, and one comparison for each token; memory for the longest pretoken.
 
 use super::char_index::CharIndex;
 use super::span_sink::{Column, SpanSink};
@@ -20,7 +20,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::EndOfWord;
 use crate::vocab::{Kind, Vocab};
 
-/// Buffers, for several texts.
+/// Buffers, reused for several texts.
 #[derive(Default)]
 pub(in crate::tokenizer) struct KnownIds {
     chars: CharIndex,
@@ -33,11 +33,11 @@ pub(in crate::tokenizer) struct KnownIds {
 /// Part of a text that is independent of the rest.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct TextPart<'t> {
-    /// Its characters.
+    /// Text of the part.
     pub(in crate::tokenizer) text: &'t str,
-    /// Bytes and characters before it.
+    /// Number of bytes and of characters before it.
     pub(in crate::tokenizer) before: (usize, usize),
-    /// Index of its first id.
+    /// Index of its first id in the text.
     pub(in crate::tokenizer) first_id: usize,
     /// False for the whole text.
     pub(in crate::tokenizer) is_part: bool,
@@ -51,8 +51,8 @@ impl<'t> TextPart<'t> {
 }
 
 impl Tokenizer {
-    /// Writes the values of a part of a text, whose ids begin at `first_id`. Returns the index after the last one, or None if
-    /// they must be found in another way: for a part, if an added token might be in it.
+    /// Writes the values of a part of a text, whose ids begin at `first_id`. Returns the index after its last id, or
+    /// None if the values must be computed in another way: for a part, if it may contain an added token.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -70,7 +70,7 @@ impl Tokenizer {
             known.chars.set(text);
         }
         let mut at = part.first_id;
-        let mut last_end = 0; // of the values so far, in bytes of the part
+        let mut last_end = 0; // end of the values so far, in bytes of the part
         let traced = !matches!(sink.column, Column::Words(_));
         let done = self.for_each_segment(text.as_bytes(), permit, traced, keep_going, |segment| {
             let len = self.match_ids(&segment, &ids[at..], permit, known, keep_going)?;
@@ -111,7 +111,7 @@ impl Tokenizer {
         }
     }
 
-    /// Writes Hugging Face's offsets of the ids of a segment, of which the first has the index `at`.
+    /// Writes Hugging Face's offsets of the ids of a segment; the first id has the index `at`.
     #[allow(clippy::too_many_arguments)]
     fn write_hf_offsets(
         &self,
@@ -140,7 +140,7 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_raw = matches!(segment.place, Origin::At(_));
-                // The bytes of other tokens may differ from their offsets.
+                // The bytes of other tokens may differ from the text at their offsets.
                 if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
                     || self.model.shows_text_of(id)
                 {
@@ -160,7 +160,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Finds the ends of the tokens of a segment, of which `ids` begin with the ids. Returns their number.
+    /// Finds the ends of the tokens of a segment, whose ids `ids` begins with. Returns the number of tokens.
     pub(in crate::tokenizer) fn match_ids(
         &self,
         segment: &Segment<'_>,
@@ -187,7 +187,7 @@ impl Tokenizer {
     /// Matches the contents of tokens with a pretoken. Returns false if they differ.
     fn match_contents(&self, pretoken: &[u8], ids: &[u32], ends: &mut Vec<usize>) -> bool {
         if self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end == EndOfWord::Symbol) {
-            return false; // the mark has no bytes
+            return false; // the end-of-word mark has no bytes
         }
         let (unk, prefix) = (self.model.unk(), self.model.continuing_prefix().as_bytes());
         let mut at = 0;
@@ -205,7 +205,7 @@ impl Tokenizer {
     }
 }
 
-/// Writes byte or character spans of the tokens of a segment. `cursor`: end of the last one, in bytes of the part.
+/// Writes byte or character spans of the tokens of a segment. `cursor`: end of the last token, in bytes of the part.
 fn write_own(
     segment: &Segment<'_>,
     part: TextPart<'_>,
@@ -220,7 +220,7 @@ fn write_own(
     for (&end, out) in known.ends.iter().zip(out) {
         let span = own.span(start, end, *cursor);
         if part.is_part && span == (0, 0) {
-            return Err(not_known()); // it is empty at the end of a span in another part
+            return Err(not_known()); // its span is empty, at the end of a span in another part
         }
         *cursor = span.1;
         *out = match kind {
@@ -235,7 +235,7 @@ fn write_own(
     Ok(())
 }
 
-/// Returns the number of bytes of a token at the start of `text`; None if that cannot be told by its content.
+/// Returns the number of bytes of a token at the start of `text`; None if its content does not determine that.
 fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize> {
     let content = vocab.content(id);
     match vocab.kind(id) {
@@ -243,13 +243,13 @@ fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize
         _ => return None,
     }
     if content.starts_with(b"<0x") {
-        return None; // possibly byte fallback
+        return None; // it may be a byte-fallback entry
     }
     let own = content.strip_prefix(prefix)?;
     text.starts_with(own).then_some(own.len())
 }
 
-/// Error that ends the attempt; it is not returned.
+/// Creates the error that ends the attempt. It is not returned to callers.
 fn not_known() -> Error {
     ErrorKind::Internal("the tokens of a pretoken are not those of the text".into()).into()
 }

@@ -1,8 +1,8 @@
-//! Spans of the ids of a text, as columns, when the ids are known.
+//! Spans of the ids of a text, as columns, if the ids are known.
 //!
-//! At byte level spans follow from the widths of tokens (`token_widths`). Where characters are normalized one by one
-//! (`one_to_one`), they follow from Hugging Face's offsets: a token covers the characters of its offsets that no token
-//! before it covers. Other texts are normalized again with alignments (`known_ids`), or else encoded again.
+//! At byte level, spans follow from the widths of tokens (`token_widths`). If characters are normalized one by one
+//! (`one_to_one`), spans follow from Hugging Face's offsets: a token covers those characters of its offsets that no
+//! previous token covers. Other texts are normalized again with alignments (`known_ids`), or else encoded again.
 //!
 //! Invariant: spans equal those of [`Tokenizer::encode_with_spans`]; offsets those of
 //! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes for each id, and a lookup; one pass over a text that is not
@@ -28,7 +28,7 @@ use crate::vocab::alphabet::{EndOfWord, Level};
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns a column of spans of `ids`, those of a text: two numbers for each.
+    /// Returns a column of spans of `ids`, the ids of a text, with two numbers for each.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -46,8 +46,8 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// Writes a column of spans of `ids`, those of a text. `first`: likewise, of each token as the first of a truncated text,
-    /// if offsets differ there; may be empty.
+    /// Writes a column of spans of `ids`, the ids of a text. `first`: the offsets that each token would have as the
+    /// first one of a truncated text, if they can differ; may be empty.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -65,7 +65,7 @@ impl Tokenizer {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
             let contents = self.raw_pattern().is_none();
-            // Splitters after the one that spells bytes may split between the bytes of a character.
+            // Splitters after the one that spells bytes may split inside of a character.
             let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
             let checks = WidthChecks { contents, parts };
             if widths.write(&self.vocab, (ids, valid.as_bytes()), checks, kind, out, first) {
@@ -79,10 +79,10 @@ impl Tokenizer {
         self.trace(text.bytes, ids, permit, kind, (out, first), keep_going)
     }
 
-    /// Returns the widths of tokens; None if they are not the bytes of the text.
+    /// Returns the widths of tokens; None if the bytes of tokens are not those of the text.
     pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
-        // A form may leave the text unchanged; the contents are compared with it.
+        // A form may leave the text unchanged; the contents are compared with the text.
         let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
         if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
             return None;
@@ -136,8 +136,8 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Writes values of the ids of a text from the alignment of its characters, or else of all of it. Returns false if the
-    /// text must be encoded again.
+    /// Writes values of the ids of a text, from the alignment of its characters or, if that is not possible, of the
+    /// whole text. Returns false if the text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -163,7 +163,7 @@ impl Tokenizer {
     }
 }
 
-/// Buffers, for several texts.
+/// Buffers, reused for several texts.
 #[derive(Default)]
 pub(in crate::tokenizer) struct SpanBuffers {
     pub(in crate::tokenizer) reader: WordReader,
@@ -171,8 +171,9 @@ pub(in crate::tokenizer) struct SpanBuffers {
 }
 
 impl OneToOne {
-    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if they do not
-    /// follow. `shares_first`: a prepended mark has the bytes of the first character.
+    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if
+    /// they do not determine the spans. `shares_first`: true if a prepended mark has the bytes of the first
+    /// character.
     pub(in crate::tokenizer) fn to_disjoint(
         &self,
         (ids, text): (&[u32], &str),
@@ -183,7 +184,7 @@ impl OneToOne {
         if ids.iter().any(|&id| self.is_inside(id)) {
             return self.write_with_bytes(ids, text.as_bytes(), shares_first, kind, spans);
         }
-        let mut covered = 0; // characters
+        let mut covered = 0; // number of covered characters
         for span in &mut *spans {
             let start = span[0].max(covered);
             *span = if start < span[1] { [start, span[1]] } else { [covered, covered] };
@@ -202,7 +203,8 @@ impl OneToOne {
         self.widths.get(id as usize).is_some_and(|&width| width & INSIDE != 0)
     }
 
-    /// Likewise, for a text with tokens of single bytes, which must be bytes of the text. `spans` holds HF's offsets.
+    /// Likewise, for a text with tokens of single bytes, which must equal the bytes of the text. `spans` has HF's
+    /// offsets.
     fn write_with_bytes(
         &self,
         ids: &[u32],

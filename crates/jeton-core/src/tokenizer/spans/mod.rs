@@ -1,16 +1,16 @@
 //! Spans of the ids of a text, in bytes and in characters.
 //!
-//! Invariant: byte spans are ascending and disjoint, and tile the text if nothing is dropped. A token without bytes of its
-//! own has an empty span at its position; the first token of an expanded character has the character's bytes.
+//! Invariant: byte spans are ascending and disjoint, and cover the text if nothing is dropped. A token that covers no
+//! bytes has an empty span at its position. The first token of an expanded character has all bytes of the character.
 //!
-//! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
+//! Offsets are HF's: from the origin of a token's first byte to that of its last byte. They may overlap.
 //!
 //! ```text
-//! token_widths      spans by id alone, where a text is the concatenation of its tokens
-//! one_to_one        spans by character, where characters are normalized one by one (`character_widths`)
+//! token_widths      spans by id alone, if a text is the concatenation of its tokens
+//! one_to_one        spans by character, if characters are normalized one by one (`character_widths`)
 //! known_ids         spans from a trace of the stages, without running the model
-//! batch_spans       columns of a batch, by one of these; known_spans: those of one text
-//! batch_words       indices of pretokens; word_offsets: offsets within words
+//! batch_spans       columns of a batch, by one of these; known_spans does the same for one text
+//! batch_words       indices of pretokens; word_offsets: offsets inside words
 //! char_index        bytes → characters
 //! token_texts       texts of tokens, as the model sees them
 //! span_sink         the column that spans are written to
@@ -38,7 +38,7 @@ use crate::postprocess::Item;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
-/// Tokens in a chunk: their Python objects take some megabytes.
+/// Number of tokens in a chunk, whose Python objects take some megabytes.
 const CHUNK: usize = 1 << 14;
 
 /// Ids of a text with their spans.
@@ -46,7 +46,7 @@ const CHUNK: usize = 1 << 14;
 pub struct Encoding {
     /// The ids.
     pub ids: Vec<u32>,
-    /// Half-open byte range of each.
+    /// Half-open byte range of each id.
     pub byte_spans: Vec<(usize, usize)>,
     /// Smallest range of characters that covers each byte range. Invalid UTF-8 counts as in Python's
     /// `errors="replace"`.
@@ -64,9 +64,10 @@ pub struct Encoding {
 pub struct SpanChunk<'c> {
     /// The ids.
     pub ids: &'c [u32],
-    /// Half-open byte range of each in the text; for tokens of the template, the empty range at its start or end.
+    /// Half-open byte range of each id in the text; for tokens of the template, the empty range at the start or end
+    /// of the text.
     pub byte_spans: &'c [(usize, usize)],
-    /// True for tokens of the text, false for those of the template.
+    /// True for tokens of the text, false for tokens of the template.
     pub from_text: bool,
 }
 
@@ -79,8 +80,8 @@ impl Tokenizer {
         self.encode_head_with_spans(text, permit, usize::MAX, keep_going)
     }
 
-    /// Encodes only the first pretokens, until they have `most` tokens. The model does not process the rest of the text,
-    /// so errors there are not raised.
+    /// Encodes only the first pretokens, until they have `most` tokens. The model does not process the rest of the
+    /// text, so errors there are not reported.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -114,11 +115,11 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the
-    /// number of tokens. `template`: with the template of one text.
+    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with
+    /// the number of tokens. With `template`, includes the template of one text.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`]; what `each` returns.
+    /// As [`Tokenizer::encode`]; errors of `each`.
     pub fn encode_in_chunks(
         &self,
         text: &[u8],
@@ -224,14 +225,15 @@ impl Tokenizer {
 #[derive(Default)]
 struct Placer {
     encoding: Encoding,
-    offsets: Vec<(usize, usize)>, // HF's, in bytes
+    offsets: Vec<(usize, usize)>, // HF's offsets, in bytes
     cursor: usize,                // all bytes before it are covered or dropped
     ends: Vec<usize>,
     scratch: Scratch,
 }
 
-/// Sources of the bytes of a segment, read in order. Where a run of bytes with one source is unchanged text, each byte
-/// has its own. They are not stored: those of a document that is one segment would take 16 bytes for each of its bytes.
+/// Sources of the bytes of a segment, read in order. If a run of bytes with one source is unchanged text, each byte
+/// has its own range. These ranges are not stored: for a document that is one segment, they would take 16 bytes for
+/// each byte.
 pub(in crate::tokenizer) struct OwnBytes<'s> {
     segment: &'s Segment<'s>,
     text: &'s [u8],
@@ -246,7 +248,7 @@ impl<'s> OwnBytes<'s> {
         Self { segment, text, run: 0..0, is_unchanged: false }
     }
 
-    /// Returns the span of the token of these bytes. All bytes before `cursor` are covered or dropped.
+    /// Returns the span of the token with these bytes. All bytes before `cursor` are covered or dropped.
     pub(in crate::tokenizer) fn span(&mut self, start: usize, end: usize, cursor: usize) -> (usize, usize) {
         let ranges = if start < end { self.range(start).zip(self.range(end - 1)) } else { None };
         let (from, to) = ranges.map_or((cursor, cursor), |(first, last)| (first.0.max(cursor), last.1));
@@ -257,7 +259,7 @@ impl<'s> OwnBytes<'s> {
         }
     }
 
-    /// Returns the input range of a byte; None for a byte without. `index` is at least that of the call before.
+    /// Returns the input range of a byte; None if the byte has none. `index` must not decrease between calls.
     fn range(&mut self, index: usize) -> Option<(usize, usize)> {
         let sources = match self.segment.place {
             Origin::Traced { source, .. } => source.bytes,
@@ -280,7 +282,7 @@ impl<'s> OwnBytes<'s> {
     }
 }
 
-/// Returns HF's range of these bytes: from the origin of the first to that of the last.
+/// Returns HF's range of these bytes: from the origin of the first byte to that of the last byte.
 pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
@@ -294,8 +296,8 @@ pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end:
     }
 }
 
-/// Sets the offsets of each byte of unknown text to those of its whole run, as HF's Unigram does. A byte-fallback entry,
-/// `<0x0A>`, covers one byte, and its spelling is longer.
+/// Sets the offsets of each byte of unknown text to those of its whole run, as HF's Unigram does. A byte-fallback
+/// entry (`<0x0A>`) covers one byte, although its spelling is longer.
 pub(in crate::tokenizer) fn place_bytes(
     vocab: &Vocab,
     segment: &Segment<'_>,
@@ -321,7 +323,8 @@ pub(in crate::tokenizer) fn place_bytes(
     Ok(())
 }
 
-/// Returns the start of each character. An invalid sequence is one character, as in Python's `errors="replace"`.
+/// Returns the start of each character. An invalid sequence counts as one character, as in Python's
+/// `errors="replace"`.
 fn char_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -345,7 +348,7 @@ fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) 
     (starts.partition_point(|&byte| byte <= start).saturating_sub(1), starts.partition_point(|&byte| byte < end))
 }
 
-/// Converts ascending byte ranges, in one pass.
+/// Converts ascending byte ranges to character ranges, in one pass.
 fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut first = 0; // number of characters that start at or before the current byte, minus one
     let place = |&(start, end): &(usize, usize)| {

@@ -1,13 +1,15 @@
 //! Spans of ids for normalizers that process characters one by one.
 //!
-//! Two kinds of tokenizers. In the first, the whole text is one pretoken, and each character becomes one: spaces become `▁`,
-//! and one may be prepended (SentencePiece's BPE, and Hugging Face's `Prepend` and `Replace`); so offsets are sums of the
-//! tokens' characters. In the second, words are separated by white space, which is dropped, and may get a `▁` each (BERT,
-//! T5, mBART); so they are sums of normalized characters, with the white space between words (`word_offsets`).
+//! There are two kinds of such tokenizers. In the first, the whole text is one pretoken, and each character becomes
+//! one: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging Face's `Prepend` and
+//! `Replace`). So offsets are sums of the tokens' characters. In the second, words are separated by white space,
+//! which is dropped, and each word may get a `▁` (BERT, T5, mBART). So offsets are sums of normalized characters and
+//! the white space between words (`word_offsets`).
 //!
-//! Invariant: if the result is true, the offsets are those of [`Tokenizer::encode_with_spans`]. Texts with added tokens, and
-//! in the first kind those with other characters or unknown tokens, take the slow path. Cost: one byte for each id, and four
-//! for each character that occurred; a lookup for each token, in the second kind for each character.
+//! Invariant: if the result is true, the offsets equal those of [`Tokenizer::encode_with_spans`]. Texts with added
+//! tokens take the slow path; in the first kind, so do texts with other characters or unknown tokens. Cost: one byte
+//! for each id, and four for each character that has occurred; a lookup for each token and, in the second kind, for
+//! each character.
 
 use super::char_index::num_chars;
 use super::character_widths::{
@@ -92,7 +94,8 @@ impl Tokenizer {
         Some(OneToOne { widths, kind, bytes })
     }
 
-    /// Returns the alignment of a text that is one pretoken, if each of its characters is one of the normalized text.
+    /// Returns the alignment of a text that is one pretoken, if each of its characters becomes one normalized
+    /// character.
     fn aligned_whole(&self) -> Option<AlignedKind> {
         let mut mark_end = None;
         if !self.model.continuing_prefix().is_empty() {
@@ -100,7 +103,7 @@ impl Tokenizer {
         }
         for (index, normalizer) in self.normalizers.iter().enumerate() {
             if let Some(end) = normalizer.prepends(WORD_START) {
-                // A later component might prepend before it.
+                // A later component might prepend another mark before it.
                 if mark_end.is_some() || index > 0 {
                     return None;
                 }
@@ -112,7 +115,8 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the characters of a token in a word, with the flags of its start; 0 if they do not fit.
+    /// Returns the number of characters of a token in a word, with the flags of its start; 0 if it does not fit the
+    /// field.
     fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
         let mut mark = [0; 4];
         let (start, flag): (&[u8], u8) = match rules.mark {
@@ -126,7 +130,7 @@ impl Tokenizer {
         u8::try_from(num_chars(own)).ok().filter(|&chars| chars < CONTINUES).map_or(0, |chars| chars | flag)
     }
 
-    /// Returns what a character becomes, next to any others.
+    /// Returns the normalized form of a character, next to any others.
     pub(in crate::tokenizer) fn character_image(&self, c: char, rules: &WordRules) -> Image {
         let of_all = |text: String, normalizer: &Normalizer| -> Option<String> {
             text.chars().map(|c| normalizer.image(c)).collect()
@@ -151,7 +155,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the flags of characters that are no piece of a Unigram model but may be in one; None for other models.
+    /// Returns the characters that determine the flags of unknown characters in a Unigram model; None for other
+    /// models.
     fn known_characters(&self) -> Option<KnownCharacters> {
         let Model::Unigram(_) = &self.model else { return None };
         let unk = self.model.unk();
@@ -166,7 +171,7 @@ impl Tokenizer {
             }
             known.others.extend(text.chars());
             if Some(id) == unk {
-                // Its spelling is unknown text, too.
+                // The spelling of the unknown token is unknown text, too.
                 known.unk_start = text.chars().next();
             }
         }
@@ -175,7 +180,7 @@ impl Tokenizer {
 }
 
 impl OneToOne {
-    /// Writes values of the ids of a text. Returns false if they do not follow.
+    /// Writes values of the ids of a text. Returns false if the alignment does not determine them.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -199,7 +204,7 @@ impl OneToOne {
             (AlignedKind::Whole { mark_end }, Column::Spans(kind, spans)) => Ok(self
                 .write_whole(&tok.vocab, ids, text, *mark_end, spans)
                 && self.to_disjoint((ids, text), *mark_end == Some(1), *kind, spans)),
-            // Without added tokens, the text is one pretoken.
+            // A text without added tokens is one pretoken.
             (AlignedKind::Whole { .. }, Column::Words(out)) => {
                 out.fill(0);
                 Ok(ids.iter().all(|&id| self.width(id) != 0))
@@ -219,7 +224,7 @@ impl OneToOne {
         mark_end: Option<i64>,
         spans: &mut [[i64; 2]],
     ) -> bool {
-        let mut chars = 0; // of the text, so far
+        let mut chars = 0; // number of characters of the text so far
         let mut rest = ids.iter().zip(spans);
         if let Some(mark_end) = mark_end {
             let Some((&id, span)) = rest.next() else { return text.is_empty() };

@@ -1,13 +1,15 @@
-//! Column of spans, offsets or pretokens that is written token by token.
+//! Column of spans, offsets or pretokens, written token by token.
 //!
-//! Invariant: values equal those of [`super::Tokenizer::encode_with_spans`], offsets trimmed as by the template.
+//! Invariant: values equal those of [`super::Tokenizer::encode_with_spans`], with offsets trimmed as the template
+//! requires.
 
 use super::token_widths::SpanKind;
 
 /// A column, and the state that the next token needs.
 pub(in crate::tokenizer) struct SpanSink<'o> {
     pub(in crate::tokenizer) column: Column<'o>,
-    /// Hugging Face's offsets of each token as the first of a truncated text; empty if they are not requested.
+    /// Hugging Face's offsets that each token would have as the first one of a truncated text; empty if not
+    /// requested.
     pub(in crate::tokenizer) first: &'o mut [[i64; 2]],
     /// Index of the next pretoken.
     pub(in crate::tokenizer) word: i64,

@@ -1,8 +1,8 @@
-//! Texts that the model takes for given tokens, which Hugging Face shows instead of their entries: those of unknown tokens
-//! of Unigram, and of added tokens that include white space.
+//! Texts that the model encodes as given tokens, and that Hugging Face shows instead of their entries: texts of
+//! Unigram's unknown tokens, and of added tokens that include white space.
 //!
-//! Invariant: the texts are those of [`Tokenizer::encode_with_spans`], in its order. Cost: the text is encoded again by the
-//! slow path.
+//! Invariant: the texts are those of [`Tokenizer::encode_with_spans`], in the same order. Cost: the slow path encodes
+//! the text again.
 
 use crate::error::Result;
 use crate::model::{Out, Scratch};
@@ -11,7 +11,7 @@ use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
 impl Tokenizer {
-    /// Calls `each` with the bytes of every token of `text` with one of these ids, as the model sees them.
+    /// Calls `each` with the bytes, as the model sees them, of every token of `text` that has one of these ids.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -1,12 +1,12 @@
-//! Widths of tokens in bytes and characters, by id, for vocabularies of which a text is the concatenation of its tokens.
+//! Widths of tokens in bytes and characters, by id, for tokenizers whose texts are the concatenation of their tokens.
 //!
-//! At byte level, where one pattern splits the text and nothing rewrites it, the bytes of a token are its content. So spans
-//! follow from the ids alone: a text need not be read again, and nothing is traced. A token may begin inside of a
-//! character; in Hugging Face's offsets it then has the whole character.
+//! At byte level, if one pattern splits the text and no stage rewrites it, the bytes of a token are its content. So
+//! spans follow from the ids alone: a text need not be read again, and nothing is traced. A token may begin inside of
+//! a character; Hugging Face's offsets then include the whole character.
 //!
-//! Invariant: tokens without a width (added tokens that include white space around them, the unknown token, the end of
-//! a word) make the text take the slow path; so does a text of which the widths do not add up to its length, because the
-//! pattern drops white space.
+//! Invariant: two kinds of texts take the slow path. Texts with tokens without a width: added tokens that include
+//! white space around them, the unknown token, the end of a word. And texts for which the widths do not add up to the
+//! length, because the pattern drops white space.
 //!
 //! Cost: two bytes for each id, four if the template trims offsets; a lookup for each token.
 
@@ -24,13 +24,13 @@ pub enum SpanKind {
     Offsets,
 }
 
-/// Width of a token, from the lowest bit: 7 bits for the characters that begin in it, one for a token that begins inside
-/// of a character, and 8 bits for its bytes; if the template trims offsets, 8 bits each for leading and trailing white
-/// space. 0: unknown.
+/// Width of a token, from the lowest bit: 7 bits for the number of characters that begin in it, 1 bit for a token
+/// that begins inside of a character, and 8 bits for the number of bytes; if the template trims offsets, also 8 bits
+/// each for leading and trailing white space. 0: unknown.
 type Width = u32;
 
 const UNKNOWN: Width = 0;
-/// Too wide for the fields: computed from the content.
+/// Value for a token that is too wide for the fields; its width is computed from the content.
 const WIDE: Width = 0xFFFF;
 const MAX_CHARS: usize = 126; // 127 with the other bits of `WIDE` set is `WIDE`
 const MAX_BYTES: usize = 255;
@@ -45,20 +45,20 @@ pub(in crate::tokenizer) struct TokenWidths {
 #[derive(Debug)]
 enum Table {
     Widths(Vec<u16>),
-    /// With white space.
+    /// Widths with white space.
     Trimmed(Vec<Width>),
 }
 
-/// What widths alone do not tell.
+/// Checks that are needed in addition to widths.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct WidthChecks {
     /// The contents of tokens may differ from the text.
     pub(in crate::tokenizer) contents: bool,
-    /// The spans of parts of a character do not follow from widths.
+    /// The spans of partial characters do not follow from widths.
     pub(in crate::tokenizer) parts: bool,
 }
 
-/// A token in a text whose characters were counted so far.
+/// A token at a position of a text, given as the number of characters before it.
 #[derive(Debug, Clone, Copy)]
 struct Unpacked {
     bytes: usize,
@@ -93,8 +93,8 @@ impl Unpacked {
 }
 
 impl TokenWidths {
-    /// Computes the widths of all ids. `is_known`: false for a token without a width. `white_ends`: the white space that the
-    /// template trims off offsets, if it does; `add_prefix_space`: its option.
+    /// Computes the widths of all ids. `is_known` returns false for a token without a width. `white_ends`: the white
+    /// space that the template excludes from offsets, if it trims them; `add_prefix_space`: option of the template.
     pub(in crate::tokenizer) fn new(
         vocab: &Vocab,
         is_known: impl Fn(u32) -> bool,
@@ -119,8 +119,9 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes a column of spans of the ids of a text, valid UTF-8. `first`: offsets of each token as the first of a truncated
-    /// text, if the template trims; may be empty. Returns false if the widths do not tell them.
+    /// Writes a column of spans of the ids of a text, which is valid UTF-8. `first`: the offsets that each token
+    /// would have as the first one of a truncated text, if the template trims; may be empty. Returns false if the
+    /// widths do not determine the spans.
     pub(in crate::tokenizer) fn write(
         &self,
         vocab: &Vocab,
@@ -151,7 +152,7 @@ impl TokenWidths {
         out: &mut [[i64; 2]],
         first: &mut [[i64; 2]],
     ) -> bool {
-        let (mut bytes, mut chars) = (0, 0); // before the next token
+        let (mut bytes, mut chars) = (0, 0); // number of bytes and of characters before the next token
         for (index, (&id, out)) in ids.iter().zip(out).enumerate() {
             let width = widths.get(id as usize).map_or(UNKNOWN, |&width| width.into());
             let token = match width & 0xFFFF {

@@ -1,16 +1,17 @@
-//! Spans of the ids of a text in words, where each character is normalized by itself, and white space is dropped.
+//! Spans of the ids of a text in words, if each character is normalized independently and white space is dropped.
 //!
-//! The tokens of a word cover its normalized characters in order, so their widths determine the spans. Contents are not
-//! compared with the text, but the tokens of each word must cover it exactly. A character that becomes several ones, or none,
-//! takes a list with the character of each normalized one.
+//! The tokens of a word cover its normalized characters in order, so their widths determine the spans. Contents are
+//! not compared with the text, but the tokens of each word must cover it exactly. If a character becomes several
+//! characters, or none, a list has the original character of each normalized one.
 //!
-//! An unknown token of WordPiece or WordLevel is a whole word. One of Unigram is a run of characters that no piece has.
+//! An unknown token of WordPiece or WordLevel is a whole word. An unknown token of Unigram is a run of characters
+//! that occur in no piece.
 //!
-//! A word with another character, or that the widths do not cover, is normalized again with alignments (`known_ids`),
-//! together with its neighbors up to a boundary of words that no such character touches.
+//! If a word has another character, or the widths do not cover it, it is normalized again with alignments
+//! (`known_ids`), together with its neighbors up to a word boundary without such a character.
 //!
-//! Invariant: that of `one_to_one`. Cost: a class for each character, and a lookup for each token; other words as
-//! `known_ids`.
+//! Invariant: that of `one_to_one`. Cost: a class for each character, and a lookup for each token; for other words,
+//! that of `known_ids`.
 
 use super::char_index::CharReader;
 use super::character_widths::{
@@ -26,15 +27,15 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Bytes of text that are read at once, so that classes fit the L2 cache; few in tests.
+/// Number of bytes of text that are processed at once, so that classes fit the L2 cache; few in tests.
 const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
-/// Buffers, for several texts.
+/// Buffers, reused for several texts.
 #[derive(Default)]
 pub(in crate::tokenizer) struct WordReader {
-    classes: Vec<u8>,  // of the normalized characters of a block, and `END`
-    origins: Vec<u32>, // character of the block of each, and at the end their number; only with `has_origins`
-    has_origins: bool, // else the character is the index
+    classes: Vec<u8>,  // classes of the normalized characters of a block, followed by `END`
+    origins: Vec<u32>, // index in the block of the original of each, and their number at the end; only with `has_origins`
+    has_origins: bool, // if false, both indices are equal
     is_ascii: bool,
 }
 
@@ -46,7 +47,7 @@ pub(in crate::tokenizer) struct Words<'a> {
     pub(in crate::tokenizer) rules: &'a WordRules,
 }
 
-/// A word: its normalized characters, and the index of its first id.
+/// A word: range of its normalized characters, and index of its first id.
 #[derive(Clone, Copy)]
 struct Word {
     start: usize,
@@ -55,7 +56,7 @@ struct Word {
 }
 
 impl WordReader {
-    /// Writes the values of the ids of a text. Returns false if they do not follow.
+    /// Writes the values of the ids of a text. Returns false if the widths do not determine them.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -91,7 +92,8 @@ impl WordReader {
         Ok(block.first_id == ids.len())
     }
 
-    /// Writes the values of a block. Returns the index after its last id; None if they do not follow.
+    /// Writes the values of a block. Returns the index after its last id; None if the widths do not determine the
+    /// values.
     #[allow(clippy::too_many_arguments)]
     fn write_block(
         &self,
@@ -129,7 +131,7 @@ impl WordReader {
                 (reader.chars, reader.bytes) = place;
             }
             at = self.boundary(before, end.max(at + 1));
-            // At the start with removed characters, across which marks may be reordered.
+            // If it is at the start, include removed characters, across which marks may be reordered.
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;
@@ -147,7 +149,7 @@ impl WordReader {
         self.classes.get(at).map_or(END, |class| class & CLASS)
     }
 
-    /// Returns the index of the character of a normalized one.
+    /// Returns the index of the original character of a normalized one.
     #[inline(always)]
     fn origin(&self, at: usize) -> usize {
         if self.has_origins {
@@ -157,7 +159,8 @@ impl WordReader {
         }
     }
 
-    /// Returns the first boundary of words from `at` on, but after `start`, that no dependent character touches.
+    /// Returns the first word boundary from `at` on, and after `start`, that is not next to a character of the class
+    /// `CHANGES`.
     fn boundary(&self, start: usize, at: usize) -> usize {
         let mut at = at.max(start + 1);
         loop {
@@ -183,10 +186,10 @@ impl WordReader {
     ) -> Option<usize> {
         let shifted = |span: [i64; 2], by: usize| [span[0] + by as i64, span[1] + by as i64];
         let Words { widths, rules, .. } = words;
-        // The flag of a token that begins a word, or does not.
+        // Flag that tells whether a token begins a word, and its value at the start of a word.
         let (flag, expected) = if rules.mark.is_some() { (MARKED, MARKED) } else { (CONTINUES, 0) };
         let (mut at, mut id) = (word.start, word.first_id);
-        let mut covered = 0; // characters up to the end of the last span
+        let mut covered = 0; // number of characters up to the end of the last span
         while at < word.end {
             let &own = ids.get(id)?;
             let begins = id == word.first_id;
@@ -194,13 +197,13 @@ impl WordReader {
             let len = if width == 0 {
                 self.unknown_len(words, word, own, at, begins)?
             } else {
-                // Without a mark, a token may begin a word in other places, too.
+                // Without a mark, a token that begins words may also occur elsewhere.
                 if begins && width & flag != expected || !begins && rules.mark.is_some() && width & flag == expected {
                     return None;
                 }
                 usize::from(width & (CONTINUES - 1))
             };
-            // A mark alone is aligned to the first character of its word.
+            // A single mark is aligned to the first character of its word.
             let last = at + len.max(1) - 1;
             if last >= word.end {
                 return None;
@@ -248,7 +251,7 @@ impl WordReader {
         }
     }
 
-    /// Finds the classes of a block. Returns its number of characters.
+    /// Finds the classes of the characters of a block. Returns the number of characters.
     fn read(&mut self, words: Words<'_>, text: &str) -> usize {
         let Self { classes, origins, has_origins, is_ascii } = self;
         *is_ascii = text.is_ascii();
@@ -295,13 +298,14 @@ impl Words<'_> {
     }
 }
 
-/// Returns true if the alignment may depend on the first characters, which are removed.
+/// Returns true if removed characters at the start may affect the alignment.
 fn may_shift(words: Words<'_>, text: &str) -> bool {
     let first = text.chars().next().map(|c| words.image(c).class());
     words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))
 }
 
-/// Returns the bytes of the next block of a text, which ends at a boundary of words that no dependent character touches.
+/// Returns the number of bytes of the next block of a text. It ends at a word boundary that is not next to a
+/// character of the class `CHANGES`.
 fn block_len(words: Words<'_>, text: &str) -> usize {
     if text.len() <= BLOCK {
         return text.len();

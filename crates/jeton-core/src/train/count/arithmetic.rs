@@ -1,4 +1,4 @@
-//! Arithmetic on counts: subtraction and weighting, from run to run.
+//! Subtraction and weighting of counts, and their serialization as runs.
 
 use std::io::{Read, Write};
 
@@ -10,7 +10,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 
 impl Counts {
-    /// Subtracts the counts of `other`; pretokens without a count are removed. The order stays.
+    /// Subtracts the counts of `other`; pretokens whose count becomes 0 are removed. The order stays the same.
     ///
     /// # Errors
     /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`. After an
@@ -40,8 +40,8 @@ impl Counts {
         crc.value()
     }
 
-    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens without a count are
-    /// removed.
+    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens whose count becomes 0
+    /// are removed.
     ///
     /// # Errors
     /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`. After an
@@ -77,7 +77,8 @@ impl Counts {
         Ok(dropped)
     }
 
-    /// Reads the output of [`Counts::write`], `len` bytes of `input`, which should be buffered. Positions are below `end`.
+    /// Reads the output of [`Counts::write`]: the next `len` bytes of `input`, which should be buffered. Positions
+    /// must be below `end`.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data; `Interrupted`.
@@ -97,7 +98,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Writes the entries sorted by the bytes of their pretokens. Sorting needs a copy, within a memory limit.
+    /// Writes the entries, sorted by the bytes of their pretokens. Sorting takes a copy, within a memory limit.
     ///
     /// # Errors
     /// I/O errors; as [`Counts::copy`].

@@ -1,14 +1,14 @@
-//! Join of the tables of all threads.
+//! Combination of the tables of all threads.
 //!
-//! Both tables have their pretokens in the order of first positions. If a pretoken is in both, the later entry adds its count to the
-//! earlier one; then the tables are merged by position, as sorted lists.
+//! Both tables have their pretokens in the order of first positions. If a pretoken is in both, the later entry adds
+//! its count to the earlier one. Then the tables are merged by position, as sorted lists.
 //!
 //! Cost: one lookup for each pretoken of the smaller half, on all threads, and one pass.
 
 use super::table::Counts;
 use crate::error::Result;
 
-/// Pretokens in one lookup job of a thread.
+/// Number of pretokens in one lookup job of a thread.
 const JOB: usize = 1 << 16;
 
 /// Joins all tables.

@@ -1,4 +1,4 @@
-//! K-way merge of sorted counts, in the order of bytes.
+//! K-way merge of sorted counts, in byte order.
 //!
 //! Counts are added, and the first position is kept, so the result does not depend on how a corpus is distributed over
 //! sources.
@@ -16,7 +16,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Destination of merged pretokens.
 pub trait Sink {
-    /// Accepts the next pretoken in the order of bytes.
+    /// Accepts the next pretoken in byte order.
     ///
     /// # Errors
     /// Errors of the destination.
@@ -47,7 +47,7 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// Returns true if a pretoken is kept; else adds it to the totals.
+    /// Returns true if a pretoken is kept; otherwise adds it to the totals.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;
@@ -87,7 +87,8 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Writes the pretokens of all sources with a total count of at least `min_count` to `sink`; returns totals of the others.
+/// Writes the pretokens of all sources with a total count of at least `min_count` to `sink`; returns the totals of
+/// the others.
 ///
 /// # Errors
 /// Errors of sources and sink; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.

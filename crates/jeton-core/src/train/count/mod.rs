@@ -4,7 +4,7 @@
 //! stages      stages before counting
 //! table       distinct pretokens, with counts and first positions
 //! worker      one thread: counts its parts of the text in its own table
-//! join        join of the tables of all threads
+//! join        combination of the tables of all threads
 //! spilling    a table that spills to sorted runs, for the segments of Unigram
 //! run         sorted counts as bytes, for spilling and files
 //! merge       k-way merge of sorted counts, of tables and runs
@@ -12,16 +12,17 @@
 //! arithmetic  subtraction and weighting of counts
 //! ```
 //!
-//! Invariant: the result depends on the documents and their order only, not on threads or on the grouping of documents into
-//! calls. Each thread has its own table for the whole corpus, which stores the first position of each pretoken in the
-//! corpus. Tables are joined once, at the end, and the minimum of the positions determines the order.
+//! Invariant: the result depends only on the documents and their order, not on threads or on the grouping of
+//! documents into calls. Each thread has its own table for the whole corpus, which stores the first position of each
+//! pretoken in the corpus. Tables are combined once, at the end, and the lowest position determines the order.
 //!
-//! Positions: each byte of a document has [`Stages::places_a_byte`] positions, so that all pretokens that begin in it have
-//! different ones.
+//! Positions: each byte of a document has [`Stages::places_a_byte`] positions, so that all pretokens that begin in it
+//! have different ones.
 //!
-//! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of each
-//! thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills it ([`Counter::spill`]). Left out: JSONL
-//! etc. (the caller reads), and files (the caller opens). Plain version: `reference/step08_split.py`, a `dict` of counts.
+//! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
+//! each thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills the counts
+//! ([`Counter::spill`]). Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
+//! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;
@@ -49,7 +50,7 @@ pub use stages::{Stages, END_OF_TEXT};
 pub use table::Counts;
 use worker::{CountWorker, DocumentSegment};
 
-/// Bytes of text that a thread counts in one round.
+/// Number of bytes of text that a thread counts in one round.
 const ROUND: usize = 32 << 20;
 
 /// Totals of the documents.
@@ -59,7 +60,7 @@ pub struct Totals {
     pub documents: u64,
     /// Bytes of the documents.
     pub bytes: u64,
-    /// Special tokens in them, each a boundary.
+    /// Number of special tokens in them, each of which is a boundary.
     pub special_tokens: u64,
 }
 
@@ -130,7 +131,7 @@ impl Counter {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        // With other stages a text is one unit of work, so parts end only at the ends of texts.
+        // With other stages a text is indivisible, so parts end only at the ends of texts.
         let whole = Pretokenizer::none();
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
@@ -147,7 +148,7 @@ impl Counter {
         Ok(())
     }
 
-    /// Continues from another counter with these `totals`, whose counts were spilled.
+    /// Continues from another counter that had these `totals` and whose counts were spilled.
     pub fn resume(&mut self, totals: Totals) {
         self.totals = totals;
     }
@@ -157,7 +158,7 @@ impl Counter {
         self.workers.iter().map(|worker| worker.counts().memory()).sum()
     }
 
-    /// Writes all counts to `sink`, sorted by bytes, and frees the tables.
+    /// Writes all counts to `sink`, sorted in byte order, and frees the tables.
     ///
     /// # Errors
     /// Errors of `sink`; `Interrupted`. After an error the counter is invalid.
@@ -191,8 +192,8 @@ impl Counter {
         merge::merge(&mut sources, min_count, keep_going, sink)
     }
 
-    /// Returns the counts of all pretokens that occur at least `min_count` times, including those of the spilled
-    /// `runs`; totals; and the dropped pretokens. Spilled counts are in files of `memory`.
+    /// Returns the counts of all pretokens that occur at least `min_count` times, including those in the spilled
+    /// `runs`; the totals; and the totals of the dropped pretokens. Spilled counts are in files of `memory`.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].
@@ -227,7 +228,8 @@ impl Counter {
     }
 }
 
-/// Counts consecutive parts, each with its own worker. `landing` is the end of the pretoken that extends into the first.
+/// Counts consecutive parts, each on its own worker. `landing` is the end of the pretoken that extends into the first
+/// part.
 fn round<'t>(
     workers: &mut [CountWorker],
     group: &[BatchPart<'t>],
@@ -236,7 +238,7 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // State of each worker in this round: the counts of a part that began at a wrong boundary are undone.
+    // State of each worker in this round: if a part began at a wrong boundary, its counts are undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
@@ -252,7 +254,8 @@ fn round<'t>(
     Ok(landings.last().copied().or(landing))
 }
 
-/// Converts an error with a byte offset in all segments to (document, error with the offset in that document).
+/// Converts an error with a byte offset in all segments to the document and the error with the offset in that
+/// document.
 fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;

@@ -7,8 +7,8 @@
 //!
 //! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.
 //!
-//! Invariant: [`RunReader`] validates each entry before returning it, and order, sums and checksum of all before it reports
-//! the end. A pretoken takes no more memory than its bytes in the file.
+//! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates
+//! the order, the sums and the checksum of all entries. A pretoken takes no more memory than its bytes in the file.
 //!
 //! Cost: 10 to 20 bytes for each entry; one pass.
 //! Source: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
@@ -25,10 +25,10 @@ const MAGIC: &[u8; 4] = b"JTR1";
 /// Length of the trailer in bytes.
 pub const END: u64 = 24;
 
-/// Iterator over pretokens in the order of bytes.
+/// Iterator over pretokens in byte order.
 pub trait Source {
-    /// Replaces `pretoken`, which still has the previous one, by the next; returns its count and first position, or None
-    /// at the end.
+    /// Replaces `pretoken`, which must still contain the previous one, by the next one; returns its count and first
+    /// position, or None at the end.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data.
@@ -66,8 +66,8 @@ impl Crc {
     }
 }
 
-/// Maximum prefix that an entry shares with the previous one. It limits the expansion of untrusted files to about ten
-/// times their size.
+/// Maximum length of the prefix that an entry shares with the previous one. This limits the expansion of untrusted
+/// files to about ten times their size.
 const MOST_SHARED: usize = 64;
 
 /// Writer of entries, in order.
@@ -78,7 +78,7 @@ pub struct RunWriter<W> {
     last: Vec<u8>,
     entries: u64,
     occurrences: u64,
-    bytes: Vec<u8>, // of one entry
+    bytes: Vec<u8>, // buffer of one entry
 }
 
 impl<W: Write> RunWriter<W> {
@@ -87,7 +87,7 @@ impl<W: Write> RunWriter<W> {
         Self { out, crc: Crc::NEW, last: Vec::new(), entries: 0, occurrences: 0, bytes: Vec::new() }
     }
 
-    /// Writes the next entry in the order of bytes.
+    /// Writes the next entry in byte order.
     ///
     /// # Errors
     /// I/O errors.
@@ -127,7 +127,7 @@ impl<W: Write> RunWriter<W> {
 #[derive(Debug)]
 pub struct RunReader<R> {
     input: R,
-    left: u64, // bytes of entries
+    left: u64, // remaining bytes of entries
     at: u64,
     crc: Crc,
     entries: u64,
@@ -135,7 +135,7 @@ pub struct RunReader<R> {
 }
 
 impl<R: Read> RunReader<R> {
-    /// Creates a reader of `input`, which should be buffered, and of which `len` bytes are entries and trailer.
+    /// Creates a reader of `input`, which should be buffered. The entries and the trailer have `len` bytes in total.
     ///
     /// # Errors
     /// [`Error::format`] if `len` is too short.
@@ -209,8 +209,8 @@ impl<R: Read> Source for RunReader<R> {
             return Err(self.wrong("a pretoken of a length that cannot be"));
         }
         let shared = shared as usize;
-        // Both pretokens are equal up to there, so the next byte decides the order; if the maximum is shared, all
-        // following bytes do.
+        // Both pretokens are equal in the shared bytes, so the next byte decides the order. If the maximum is shared,
+        // all following bytes decide.
         let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
         let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);

@@ -1,7 +1,7 @@
 //! Counts by script.
 //!
-//! The script of a pretoken is that of its first character with a script; digits, punctuation and white space have none.
-//! Rare scripts are counted under one name (`util/scripts`).
+//! The script of a pretoken is that of its first character with a script; digits, punctuation and white space have
+//! none. Rare scripts are counted together (`util/scripts`).
 
 use super::table::Counts;
 
@@ -10,7 +10,7 @@ use crate::util::scripts::{names, script, NONE};
 /// Counts of the pretokens in one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Unicode name of the script; `Other`; `None` without a script.
+    /// Unicode name of the script; `Other` for rare ones; `None` without a script.
     pub script: &'static str,
     /// Distinct pretokens.
     pub distinct: u64,

@@ -1,4 +1,4 @@
-//! Table of counts that spills to sorted runs beyond a memory limit, for counts that are only needed in the order of bytes.
+//! Table of counts that spills to sorted runs beyond a memory limit, for counts that are only needed in byte order.
 //!
 //! ```text
 //! run     length: u32 | bytes | count: u64      native byte order, ascending; all runs are in one vector
@@ -6,7 +6,7 @@
 //!
 //! Invariant: the result does not depend on the memory limit.
 //!
-//! Cost: that of [`Counts`] within the limit; else each entry is also sorted, written and read once. The runs themselves
+//! Cost: within the limit, that of [`Counts`]; beyond it, each entry is also sorted, written and read once. The runs
 //! are in a mapped file. Left out: first positions, which [`super::RunWriter`] writes.
 
 use super::merge::{self, Sink};
@@ -21,14 +21,14 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 pub(in crate::train) struct SpillingCounts {
     table: Counts,
     runs: SpillVec<u8>,
-    ends: Vec<usize>, // of each run
-    most: usize,      // bytes of the table before it spills
+    ends: Vec<usize>, // end of each run
+    most: usize,      // maximum bytes of the table before it spills
 }
 
 impl SpillingCounts {
     /// Creates an empty table.
     pub fn new(memory: &MemoryLimit) -> Self {
-        // A table that grows has its old slots, too.
+        // A table that grows also has its old slots.
         let most = memory.working_memory(1).saturating_mul(2);
         Self { table: Counts::default(), runs: SpillVec::new(&memory.in_files()), ends: Vec::new(), most }
     }
@@ -73,7 +73,7 @@ impl SpillingCounts {
     }
 }
 
-/// Rest of a run.
+/// Unread rest of a run.
 struct Run<'r> {
     left: &'r [u8],
 }

@@ -1,10 +1,11 @@
-//! Stages before counting, the same as before a model.
+//! Stages before counting, which equal those before a model.
 //!
 //! Invariant: the pretokens are the segments that a tokenizer with these stages passes to its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in order.
 //!
-//! Cost: none if one pattern splits and no stage rewrites: pretokens then borrow from the text; normalizers add a scan for
-//! characters that change. Otherwise an aligned text of each document, a few times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
+//! Cost: none if one pattern splits and no stage rewrites, because pretokens then borrow from the text; normalizers
+//! add a scan for characters that change. With other stages, an aligned text of each document, which takes a few
+//! times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
 //! `tokenizer/pipeline/segments.rs`.
 
 use serde::Deserialize;
@@ -31,8 +32,8 @@ pub enum Stages {
 pub struct Parts {
     normalizers: Vec<Normalizer>,
     splitters: Vec<Splitter>,
-    plain: Option<Pretokenizer>, // the only splitter, if that is one pattern and nothing else splits
-    cuts: Option<AddedTokenMatcher>, // in normalized text
+    plain: Option<Pretokenizer>, // the only splitter, if that is one pattern and there are no cuts
+    cuts: Option<AddedTokenMatcher>, // matched in normalized text
     skips: Skips,
     marks_ends: bool,
     byte_alphabet: bool, // chunks are spelled in the byte alphabet
@@ -53,10 +54,10 @@ impl Skips {
     }
 }
 
-/// Id of boundaries in the matcher, and the pretoken that is counted for each.
+/// Id of boundaries in the matcher, and the pretoken that is counted for each boundary.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
-/// Mark that is counted after the last pretoken of a text, if ends are marked; lines do not contain it.
+/// Mark that is counted after the last pretoken of a text, if ends are marked. Lines do not contain it.
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
@@ -85,7 +86,7 @@ impl Stages {
     /// - `normalizer` and `pretokenizer`: lists of components;
     /// - `user_defined`: tokens that SentencePiece's normalizer does not change, which split the normalized text and are
     ///   not counted;
-    /// - `boundaries`: texts that split it, too, and are counted as one U+001F each;
+    /// - `boundaries`: texts that also split the normalized text, and are counted as one U+001F each;
     /// - `mark_ends`: the last pretoken of a text is counted with U+000A after it;
     /// - `skip_over_bytes`, `skip_with`: longer texts, and texts with this content, are skipped;
     /// - `byte_level`: `ByteLevel` yields bytes instead of characters of the byte alphabet.

@@ -6,14 +6,14 @@
 //!
 //! Invariant: entries are in the order of their first positions, which are distinct; no two have the same pretoken.
 //!
-//! A pretoken of up to 15 bytes is its own key, so comparison is one instruction and needs no other memory. Pretokens are
-//! counted in batches: all keys and hashes are computed first and their cache lines prefetched, so that cache misses
-//! overlap. Slots store 32 bits of the hash, which determine their positions when the table doubles: it grows in one pass
-//! from left to right, without reading pretokens.
+//! A pretoken of up to 15 bytes is its own key, so comparison is one instruction and reads no other memory. Pretokens
+//! are counted in batches: first all keys and hashes are computed and their cache lines prefetched, so that cache
+//! misses overlap. Slots store 32 bits of the hash. These bits determine the new positions when the table doubles, so
+//! it grows in one pass from left to right, without reading pretokens.
 //!
-//! Cost: about 40 instructions for each pretoken. Memory: 32 bytes for each distinct one, 16 to 32 for its slots, and its
-//! bytes if there are more than 15. The seed of the hash is random for each process, so that no text can be prepared whose
-//! pretokens collide; no result depends on it.
+//! Cost: about 40 instructions for each pretoken. Memory: 32 bytes for each distinct pretoken, 16 to 32 for its
+//! slots, and its bytes if there are more than 15. The seed of the hash is random for each process, so that a text
+//! whose pretokens collide cannot be prepared. No result depends on the seed.
 
 use std::sync::Mutex;
 
@@ -27,16 +27,17 @@ use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 use crate::{parallel, util::simd};
 
-/// Pretokens in a batch, whose keys are computed and cache lines prefetched before the first is counted.
+/// Number of pretokens in a batch. Their keys are computed and cache lines prefetched before the first one is
+/// counted.
 pub(super) const BATCH: usize = 128;
 
-/// Entries between two checks of the memory limit: about a megabyte with their pretokens.
+/// Number of entries between two checks of the memory limit: about a megabyte, including their pretokens.
 const PUSHES: usize = 1 << 14;
 
 /// Minimum number of slots.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Returns the key of a pretoken in the arena: its offset and length.
+/// Returns the key of a pretoken in the arena, which has its offset and length.
 fn arena_key(start: usize, len: u32) -> ShortKey {
     ShortKey::longer(start as u64 as u128 | u128::from(len) << 64)
 }
@@ -75,7 +76,7 @@ pub struct Counts {
     entries: SpillVec<CountEntry>,
     arena: SpillVec<u8>,
     slots: HugeVec<u64>, // tag << 32 | index of the entry + 1, or 0; empty until the first lookup
-    end: u64,            // position after the last
+    end: u64,            // position after the last one
     hash: Hash,
 }
 
@@ -84,14 +85,14 @@ pub struct Counts {
 pub(super) struct KeyBatch {
     keys: [ShortKey; BATCH],
     tags: [u32; BATCH],
-    long: [u8; BATCH],   // indices of the long ones
-    missed: [u8; BATCH], // indices of those that `recent` lacks
-    /// Index of a recently found entry, by hash. A small table in front of the large one, for the frequent
-    /// pretokens; an index that is stale is noticed by the key of its entry.
+    long: [u8; BATCH],   // indices of the long pretokens
+    missed: [u8; BATCH], // indices of the pretokens that `recent` lacks
+    /// Index of a recently found entry, by hash. This is a small direct-mapped cache in front of the large table, for
+    /// frequent pretokens. A stale index is detected by the key of its entry.
     recent: [u32; RECENT],
 }
 
-/// Slots of `KeyBatch::recent`: 16 KiB, half of a usual L1 cache.
+/// Number of slots of `KeyBatch::recent`: 16 KiB, half of a usual L1 cache.
 const RECENT: usize = 1 << 12;
 
 /// Returns the slot of a hash in `KeyBatch::recent`.
@@ -140,7 +141,7 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
-    /// Bounds the pages of a table in files by another limit: that of learning from it.
+    /// Applies the memory limit of another step, that of learning, to the pages of a table in files.
     pub(in crate::train) fn adopt_by(&self, memory: &MemoryLimit) {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
@@ -151,12 +152,12 @@ impl Counts {
         self.arena.release();
     }
 
-    /// Frees the memory of the index; the next lookup builds it again.
+    /// Frees the index; the next lookup builds it again.
     pub(in crate::train) fn drop_index(&mut self) {
         self.slots = HugeVec::default();
     }
 
-    /// Returns the bytes of the pretokens over 15 bytes.
+    /// Returns the total bytes of the pretokens over 15 bytes.
     pub(in crate::train) fn arena_bytes(&self) -> usize {
         self.arena.len()
     }
@@ -171,12 +172,13 @@ impl Counts {
         self.entries.is_empty()
     }
 
-    /// Returns the number of pretokens, with repetition.
+    /// Returns the number of pretokens, counting repetitions.
     pub fn total(&self) -> u64 {
         self.sum(|_, count| count)
     }
 
-    /// Adds up a number of each pretoken with its count, up to 2⁶⁴ - 1. Pages of a table in files are released on the way.
+    /// Sums a number for each pretoken with its count, saturating at 2⁶⁴ - 1. Releases the pages of a table in files
+    /// on the way.
     pub(in crate::train) fn sum(&self, number: impl Fn(&[u8], u64) -> u64) -> u64 {
         let chunk = |entries: &[CountEntry]| {
             let numbers = entries.iter().map(|entry| number(self.bytes(entry), entry.count));
@@ -214,12 +216,12 @@ impl Counts {
         order.into_iter().map(|number| (self.bytes(&self.entries[number]), self.entries[number].count)).collect()
     }
 
-    /// Returns the number of pretokens that appear first before a position.
+    /// Returns the number of pretokens whose first position is before `place`.
     pub fn distinct_before(&self, place: u64) -> usize {
         self.entries.partition_point(|entry| entry.first < place)
     }
 
-    /// Returns the position after the last.
+    /// Returns the position after the last one.
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -238,7 +240,7 @@ impl Counts {
         }
     }
 
-    /// Adds `count` occurrences of `pretoken`; a new one comes after all others.
+    /// Adds `count` occurrences of `pretoken`; a new one is placed after all others.
     ///
     /// # Errors
     /// [`Error::training`] for more than 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.
@@ -249,7 +251,7 @@ impl Counts {
         self.add_at(pretoken, count, place)
     }
 
-    /// Sets the position after the last.
+    /// Sets the position after the last one.
     pub(in crate::train) fn ends_at(&mut self, end: u64) {
         self.end = end;
     }
@@ -271,7 +273,7 @@ impl Counts {
         }
     }
 
-    /// Adds an entry with a new pretoken and any position; [`Counts::sort_by_place`] restores the order.
+    /// Adds an entry with a new pretoken and any position; [`Counts::sort_by_place`] then restores the order.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -326,7 +328,7 @@ impl Counts {
     }
 
     /// Counts the pretokens of a batch whose entries are in `batch.recent`; writes the indices of the others to
-    /// `batch.missed`, and returns their number. Without a branch, as no processor predicts the next word.
+    /// `batch.missed`, and returns their number. Branchless, because the next word is unpredictable.
     #[inline(always)]
     fn count_frequent(&mut self, batch: &mut KeyBatch, count: usize) -> usize {
         let KeyBatch { keys, tags, missed, recent, .. } = batch;
@@ -339,7 +341,7 @@ impl Counts {
                 num_missed += 1;
                 continue;
             };
-            let same = entry.key == key; // never for a longer one, whose entry has its place in the arena
+            let same = entry.key == key; // never for a long pretoken, whose entry has an arena key
             entry.count += u64::from(same);
             missed[num_missed] = i as u8;
             num_missed += usize::from(!same);
@@ -378,7 +380,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Returns the final key; a long pretoken is copied to the arena.
+    /// Returns the key to store; copies a long pretoken to the arena.
     #[inline]
     fn stored(&mut self, key: ShortKey, pretoken: &[u8]) -> Result<ShortKey> {
         if !key.is_longer() {
@@ -396,7 +398,7 @@ impl Counts {
         32 - self.slots.len().trailing_zeros()
     }
 
-    /// Reserves `more` entries: at most half of the slots are used.
+    /// Reserves space for `more` entries; at most half of the slots are used.
     #[inline]
     fn reserve(&mut self, more: usize) -> Result<()> {
         let needed = (2 * (self.entries.len() + more)).max(1);
@@ -422,7 +424,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Fills the empty slots.
+    /// Fills the slots, which must be empty.
     fn index(&mut self) {
         for number in 0..self.entries.len() {
             let entry = self.entries[number];
@@ -465,10 +467,10 @@ impl Counts {
         Mark { entries: self.entries.len(), arena: self.arena.len() }
     }
 
-    /// Subtracts occurrences of a pretoken.
+    /// Subtracts `count` occurrences of a pretoken.
     ///
     /// # Errors
-    /// Its count, if that is lower.
+    /// Its count, if that is less than `count`.
     pub(super) fn take_away(&mut self, pretoken: &[u8], count: u64) -> std::result::Result<(), u64> {
         self.reserve(0).map_err(|_| 0u64)?;
         let (key, tag) = self.key_and_tag(pretoken);
@@ -489,7 +491,7 @@ impl Counts {
     }
 }
 
-/// Entries in the order of bytes.
+/// Entries in byte order.
 #[derive(Debug)]
 pub(super) struct Sorted<'c> {
     counts: &'c Counts,
@@ -507,11 +509,11 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries by bytes, which breaks the invariant: only before spilling or writing.
+    /// Sorts the entries in byte order. This breaks the invariant, so it is only for spilling or writing.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which order short pretokens; longer ones come after their prefixes.
+        // The first 15 bytes and the length, which order short pretokens; a longer pretoken follows its prefixes.
         let head = |entry: &CountEntry| match entry.key.is_longer() {
             true => ShortKey::of(&arena[arena_range(entry.key)][..MAX_BYTES]).order() + 1,
             false => entry.key.order(),
@@ -529,7 +531,7 @@ impl Counts {
         Sorted { counts: self, next: 0 }
     }
 
-    /// Sorts the entries by first position, after [`Counts::push`] in another order.
+    /// Sorts the entries by first position, after [`Counts::push`] has added them in another order.
     ///
     /// # Errors
     /// [`Error::format`] for equal positions.
@@ -549,7 +551,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Drops the entries for which `keep` returns false; it is called with pretoken and count, which it may change.
+    /// Drops the entries for which `keep` returns false. `keep` gets the pretoken and the count, which it may change.
     ///
     /// # Errors
     /// `Interrupted`, after which the table is invalid.
@@ -576,11 +578,11 @@ impl Counts {
     }
 }
 
-/// Index for a pretoken that is in one table only.
+/// Index for a pretoken that is in one of the tables only.
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {
-    /// Returns for each entry of `other` the index of the same pretoken here, or [`NOWHERE`]. Threads look up `job`
+    /// Returns, for each entry of `other`, the index of the same pretoken here, or [`NOWHERE`]. Threads look up `job`
     /// entries at a time.
     ///
     /// # Errors
@@ -664,15 +666,15 @@ impl Counts {
     }
 }
 
-/// First position of an entry that was joined with another.
+/// First position of an entry that was combined with another one.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
-    /// Computes keys and tags of the parts of `text` between adjacent `bounds`, at most [`BATCH`] of them.
+    /// Computes the keys and tags of the parts of `text` between adjacent `bounds`, at most [`BATCH`] parts.
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);
-        // Parts at which sixteen bytes can be loaded.
+        // Parts at whose start sixteen bytes can be loaded.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
         let mut num_long = 0;
         for at in 0..count {

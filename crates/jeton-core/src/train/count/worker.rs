@@ -1,7 +1,7 @@
 //! Counting thread: counts the pretokens of its parts of the text in its own table.
 //!
-//! Named patterns take the fast path: starts are found bit-parallel, and the pretokens of a window are counted as a batch.
-//! Other patterns yield one pretoken after the other. Plain version: [`BatchPart::for_each_span`] with a `dict`.
+//! Named patterns take the fast path: starts are found bit-parallel, and the pretokens of a window are counted as a
+//! batch. Other patterns yield pretokens one by one. Plain version: [`BatchPart::for_each_span`] with a `dict`.
 
 use super::stages::Stages;
 use super::table::{Counts, KeyBatch, Mark};
@@ -68,7 +68,7 @@ impl CountWorker {
         })
     }
 
-    /// Fast path: counts by windows.
+    /// Fast path: counts the pretokens of whole windows.
     fn windows(
         &mut self,
         finder: StartFinder<'_>,
@@ -92,7 +92,7 @@ impl CountWorker {
         })
     }
 
-    /// Slow path: counts one pretoken after the other.
+    /// Slow path: counts pretokens one by one.
     fn spans(
         &mut self,
         pattern: &Pretokenizer,
@@ -127,7 +127,7 @@ impl CountWorker {
         self.counts.mark()
     }
 
-    /// Undoes the counts since `mark`; `again` repeats the counting.
+    /// Undoes the counts since `mark`, for which `again` repeats the counting.
     ///
     /// # Errors
     /// Errors of `again`.
@@ -144,7 +144,7 @@ impl CountWorker {
         &self.counts
     }
 
-    /// Returns the table by value.
+    /// Converts to the table.
     pub(super) fn into_counts(self) -> Counts {
         self.counts
     }

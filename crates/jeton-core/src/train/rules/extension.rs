@@ -1,14 +1,14 @@
 //! Rule of learning on top of a finished vocabulary.
 //!
-//! New merges come after all others. A pair may not merge
-//! - if both parts are old and the pair occurs in protected text, whose encoding therefore stays the same: its sequences never change,
-//!   so these are the only pairs that could merge in it;
-//! - if the result is spelled like an old entry, which the old merges do not reach there, or like an added token;
-//! - if a part is an added token, an unknown token or a byte token;
-//! - if the vocabulary ranks tokens, and the result is inside of an entry that merges do not reach: it could become reachable, with
-//!   a rank before all new merges.
+//! New merges come after all existing ones. A pair may not merge if
+//! - both parts are existing entries and the pair occurs in protected text. Then the encoding of this text stays the same: its
+//!   sequences never change, so these are the only pairs that could merge in it;
+//! - the result is spelled like an existing entry, which the existing merges did not form here, or like an added token;
+//! - a part is an added token, an unknown token or a byte token;
+//! - the vocabulary ranks tokens, and the result is inside of an entry that merges do not form: that entry could become
+//!   reachable, with a rank before all new merges.
 //!
-//! Cost: a hash lookup or two for each new pair.
+//! Cost: one or two hash lookups for each new pair.
 
 use std::collections::HashSet;
 
@@ -31,11 +31,12 @@ pub struct ExtensionRule<'a> {
 }
 
 impl<'a> ExtensionRule<'a> {
-    /// Creates a rule. `byte_tokens`: entries that spell bytes of unknown characters. `unreached`: entries that merges do not reach, if the vocabulary ranks tokens. `splits_words`: no merge
-    /// joins a symbol to a `▁` on its right. `rule`: a further constraint.
+    /// Creates a rule. `byte_tokens`: entries that spell bytes of unknown characters. `unreached`: entries that
+    /// merges do not form, if the vocabulary ranks tokens. `splits_words`: no merge joins a symbol to a `▁` on its
+    /// right. `rule`: a further constraint.
     ///
     /// # Errors
-    /// `Config` if the unreached entries have too many parts.
+    /// `Config` if there are too many spellings inside the unreached entries.
     pub fn new(
         vocab: &'a Vocab,
         protected: HashSet<(u32, u32)>,

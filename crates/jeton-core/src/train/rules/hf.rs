@@ -1,13 +1,13 @@
 //! Hugging Face's `max_token_length`.
 //!
-//! The limit is an exclusive bound of the sum of two lengths, so the maximum is one symbol less. Two initial symbols may
-//! always merge, since their pair is not checked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel
-//! 0.23.3.
+//! The limit is an exclusive bound of the sum of two lengths, so the maximum length is one symbol less. Two initial
+//! symbols may always merge, since their pair is not checked. Source: huggingface/tokenizers `models/bpe/word.rs`,
+//! and the wheel 0.23.3.
 
 use super::Rule;
 use crate::vocab::alphabet::Level;
 
-/// Tokens of more than two symbols have fewer than `limit` symbols.
+/// Tokens of more than two symbols must have fewer than `limit` symbols.
 #[derive(Debug, Clone, Copy)]
 pub struct ShorterThan {
     /// Exclusive upper bound of the length.
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_not_reached() {
+    fn tokens_are_shorter_than_the_limit() {
         let rule = ShorterThan { limit: 4, level: Level::Char };
         assert!(rule.allows("é".as_bytes(), "今天".as_bytes()));
         assert!(!rule.allows(b"ab", b"cd"));

@@ -1,7 +1,8 @@
 //! Rules that constrain which pairs may merge.
 //!
-//! A rule decides by the spellings of two tokens whether they may merge. It is checked once, when the pair is created, for
-//! all of its occurrences. A token therefore still has one derivation, and the learner stays exact (`learn.rs`).
+//! A rule decides by the spellings of two tokens whether they may merge. It is checked once, when the pair is
+//! created, for all of its occurrences. So a token still has a single derivation, and the learner stays exact
+//! (`learn.rs`).
 //!
 //! Tie rules compare spellings: the token's bytes, and the end-of-word mark if it ends a word.
 

@@ -1,10 +1,11 @@
 //! Named rules of users: constraints on the tokens of a vocabulary.
 //!
 //! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every merged
-//! token. At byte level a token may be part of a character; rules about characters then keep such parts separate.
+//! token. At byte level a token may be part of a character; rules about characters then keep such partial characters
+//! separate.
 //!
-//! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which belong to a
-//! pattern.
+//! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which a pattern
+//! can express.
 
 use std::collections::HashSet;
 
@@ -15,24 +16,25 @@ use crate::error::{Error, Result};
 use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
 use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 
-/// Excluded tokens.
+/// Kinds of tokens that are excluded.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct NamedRule {
-    /// Tokens with part of a character and anything else.
+    /// Tokens that consist of part of a character and anything else.
     pub whole_characters: bool,
     /// Tokens of two classes: letters with their marks, numbers, white space, others. One space may precede any.
     pub one_class: bool,
-    /// Tokens with letters of two scripts. Common characters join any; Han, Hiragana and Katakana count as one.
+    /// Tokens with letters of two scripts. Common characters are compatible with any script; Han, Hiragana and
+    /// Katakana count as one.
     pub one_script: bool,
-    /// Tokens with a punctuation mark or symbol and anything else.
+    /// Tokens that consist of a punctuation mark or symbol and anything else.
     pub lone_punctuation: bool,
-    /// Longer tokens: in bytes at byte level, else in characters.
+    /// Tokens longer than this, in bytes at byte level, else in characters.
     pub max_token_length: Option<usize>,
     /// These tokens.
     pub blocked: HashSet<Vec<u8>>,
-    /// Tokens of more words: runs of white space after the first character begin a new word.
+    /// Tokens of more than this number of words. A run of white space after the first character begins a new word.
     pub max_words: Option<usize>,
     /// The unit of a symbol.
     pub by_character: bool,
@@ -74,7 +76,7 @@ fn characters(spelling: &[u8]) -> impl Iterator<Item = char> + Clone + '_ {
     spelling.utf8_chunks().flat_map(|chunk| chunk.valid().chars())
 }
 
-/// Returns true for whole characters, or for part of one character.
+/// Returns true for whole characters, and for part of a single character.
 fn is_whole(spelling: &[u8]) -> bool {
     let is_part = |byte: &u8| byte & 0xC0 == 0x80;
     match std::str::from_utf8(spelling) {
@@ -109,7 +111,7 @@ fn is_of_one_script(spelling: &[u8]) -> bool {
     own.next().is_none_or(|first| own.all(|script| script == first))
 }
 
-/// `\p{P}` or `\p{S}`.
+/// Returns true for `\p{P}` and `\p{S}`.
 fn is_punctuation(c: char) -> bool {
     class(c) == OTHER && !c.is_control()
 }
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tokens_may_be() {
+    fn each_rule_excludes_its_tokens() {
         let none = NamedRule::default();
         check(&none, &["a1", "aж", "a, b"], &[]);
         check(
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_characters_stay_among_themselves() {
+    fn partial_characters_merge_only_within_a_character() {
         let rule = NamedRule { whole_characters: true, ..NamedRule::default() };
         let [a, b, c] = [0xE4, 0xBB, 0x8A]; // 今
         for spelling in [&[a][..], &[a, b], &[a, b, c], &[b, c], &[b], &[a, b, c, a, b, c], b"ab"] {

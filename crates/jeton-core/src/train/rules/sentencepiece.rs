@@ -1,8 +1,8 @@
 //! SentencePiece's constraints on pieces.
 //!
-//! A piece has a maximum length, contains `▁` only at the start (or end) of a word, and has characters of one script: those
-//! of Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass over the two spellings. Source:
-//! google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
+//! A piece has a maximum length, contains `▁` only at the start (or end) of a word, and has characters of one script.
+//! Scripts are those of Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass over the two spellings.
+//! Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;
 
@@ -16,9 +16,9 @@ use crate::vocab::alphabet::WORD_START;
 pub struct PieceRules {
     /// Maximum length in characters.
     pub max_sentencepiece_length: usize,
-    /// A piece has one script.
+    /// A piece has characters of one script.
     pub split_by_unicode_script: bool,
-    /// Digits have a separate script (Common); else they join any.
+    /// Digits have a separate script (Common); otherwise they are compatible with any script.
     pub split_by_number: bool,
     /// A piece does not cross white space.
     pub split_by_whitespace: bool,
@@ -54,7 +54,7 @@ impl PieceRules {
         }
         let only_space = self.allow_whitespace_only_pieces && chars.clone().all(|c| c == WORD_START);
         let scripts = Scripts::get();
-        let mut before: Option<Script> = None; // None joins any script
+        let mut before: Option<Script> = None; // None is compatible with any script
         for (at, c) in chars.enumerate() {
             if c == WORD_START {
                 if !only_space && !self.allows_space(at, length) {
@@ -68,7 +68,7 @@ impl PieceRules {
             let script = match scripts.of(c) {
                 _ if !self.split_by_number && is_digit(c) => None,
                 INHERITED => before,
-                0 => Some(COMMON), // unknown to Unicode 9
+                0 => Some(COMMON), // not in Unicode 9
                 script => Some(script),
             };
             if self.split_by_unicode_script && script.is_some() && before.is_some() && script != before {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_piece() {
+    fn options_decide_which_texts_are_pieces() {
         check(DEFAULT, &["ab", "▁a", "今の", "12", "e\u{301}a", "abcd"], &["a1", "a▁", "▁▁", "aж", "abcde", "今a"]);
         check(PieceRules { split_by_number: false, ..DEFAULT }, &["a1", "a1ж"], &["aж"]);
         check(PieceRules { split_digits: true, ..DEFAULT }, &["1", "ab"], &["12", "▁1"]);

@@ -1,9 +1,10 @@
 //! Best segmentations: frequencies of pieces in those of the text, and replacements of dropped pieces.
 //!
-//! Invariant: of equally good segmentations up to a position, the one with the longest last piece wins, so results depend
-//! on pieces and scores only. The frequency of a piece is an integer, so the order of addition does not matter.
+//! Invariant: of equally good segmentations up to a position, the one with the longest last piece is chosen, so
+//! results depend only on pieces and scores. The frequency of a piece is an integer, so the order of addition does
+//! not matter.
 //!
-//! Cost: one visit of each occurrence of each piece in the text, or in a piece.
+//! Cost: one visit of each occurrence of each piece in the text or in another piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
 use std::ops::Range;
@@ -21,8 +22,8 @@ struct BestWays {
 }
 
 impl BestWays {
-    /// Fills `best` for a text, whose pieces at each position are given by `longest`; the piece `without` is excluded at
-    /// the start.
+    /// Fills `best` for a text. `longest` gives the pieces at each position; the piece `without` is excluded at the
+    /// start.
     fn find(
         &mut self,
         longest: &[u32],
@@ -56,7 +57,7 @@ impl BestWays {
         Ok(())
     }
 
-    /// Yields the pieces of the best segmentation, the last one first.
+    /// Iterates over the pieces of the best segmentation, the last one first.
     fn pieces(&self) -> impl Iterator<Item = u32> + '_ {
         let mut end = self.best.len() - 1;
         std::iter::from_fn(move || {
@@ -99,9 +100,9 @@ pub(super) fn frequencies(
     Ok(sums)
 }
 
-/// Calls `each` for every piece, in order, with the best segmentation of it into other pieces: the sum of their scores, and
-/// their ids, the last one first; for an unknown character the piece for which it is counted, or [`NONE`]. A single
-/// character has none.
+/// Calls `each` for every piece, in order, with its best segmentation into other pieces: the sum of their scores, and
+/// their ids, the last one first. An unknown character has the id of the piece for which it is counted, or [`NONE`].
+/// A single character has no such segmentation.
 ///
 /// # Errors
 /// Errors of `each`; I/O errors of spill files; `Interrupted`.

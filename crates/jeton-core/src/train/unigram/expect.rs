@@ -1,11 +1,12 @@
 //! E-step of EM (forward–backward): expected frequency of each piece in all segmentations of the text.
 //!
-//! `alpha[i]` is the sum over all segmentations up to position i. `rest[i]` is the sum over those from i on, divided by
-//! that of the whole, so the expected frequency of a piece from s to e is `alpha[s] · p · rest[e]`. Sums are of probabilities
-//! instead of logarithms, so a step is one multiplication. Small sums are scaled by a power of two, which is exact.
+//! `alpha[i]` is the sum over all segmentations up to position i. `rest[i]` is the sum over all segmentations from i
+//! on, divided by that of the whole segment. So the expected frequency of a piece from s to e is `alpha[s] · p ·
+//! rest[e]`. Sums are of probabilities instead of logarithms, so a step is one multiplication. Small sums are scaled
+//! by a power of two, which is exact.
 //!
-//! Invariant: the text alone determines its chunks; sums within a chunk and over chunks have a fixed order. Sums are
-//! therefore equal to the last bit for any number of threads, on every machine.
+//! Invariant: only the text determines its chunks, and sums inside a chunk and over chunks have a fixed order. Sums
+//! are therefore equal to the last bit for any number of threads, on every machine.
 //!
 //! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and thread. Source: Kudo 2018, arXiv
 //! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
@@ -28,13 +29,15 @@ const CHUNKS: usize = 16;
 /// Minimum characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Sums below this are scaled by its inverse. Its distance to the smallest number exceeds the factor of one piece.
+/// Sums below this are scaled by its inverse. Its distance to the smallest positive number exceeds the factor of one
+/// piece.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
-/// A position with a smaller sum, while others exceed [`SMALL`], is in no segmentation with a relevant probability.
+/// If the sum at a position is smaller than this while others exceed [`SMALL`], no segmentation of relevant
+/// probability contains the position.
 const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
 
-/// Splits the segments into chunks of about equally many characters, which depend on the text only.
+/// Splits the segments into chunks with about equally many characters, which depend only on the text.
 pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     let total = words.symbols.len();
     let num = (total / CHARACTERS_WORTH_A_CHUNK).clamp(1, CHUNKS);
@@ -44,8 +47,8 @@ pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     starts.zip(&cuts).map(|(start, &end)| start.min(end)..end).collect()
 }
 
-/// Runs `work` on every chunk, and adds up the results in order: `add` is called for each element of the sum of the earlier
-/// ones and of the next one.
+/// Runs `work` on every chunk, and adds up the results in order: `add` gets each element of the sum so far and of the
+/// next result.
 ///
 /// # Errors
 /// Errors of `work`; I/O errors of spill files; `Interrupted`.

@@ -1,8 +1,9 @@
 //! Unigram training: counts → pieces and their scores.
 //!
 //! A text is a sequence of independent pieces with probabilities; training maximizes the likelihood of the corpus. It
-//! starts from frequent substrings as seeds, then alternates between two EM iterations and pruning of the quarter of the
-//! pieces with the least loss, until 1.1 times the vocabulary size is left. The final selection is by score.
+//! starts with frequent substrings as seeds. Then it alternates between two EM iterations and pruning, which drops
+//! the quarter of the pieces with the least loss, until 1.1 times the vocabulary size is left. The final selection is
+//! by score.
 //!
 //! ```text
 //! valid     runs of characters that may be a piece
@@ -16,13 +17,13 @@
 //! numbers   exp, ln, digamma: the same on every machine
 //! ```
 //!
-//! Invariant: the result depends on the counts and the options only, to the last bit: not on the order of the counts, on
-//! threads, on the memory limit, on interruptions, or on the machine. All sums are in 64 bits, in a fixed order.
+//! Invariant: the result depends only on the counts and the options, to the last bit: not on the order of the counts,
+//! on threads, on the memory limit, on interruptions, or on the machine. All sums are in 64 bits, in a fixed order.
 //!
-//! Cost: about 40 passes over the text of distinct segments. Memory: about 15 bytes for each of its characters, 60 bytes for
-//! each piece and 8 more for each thread. Beyond the memory limit, vectors that are accessed in order are in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3,
-//! `unigram_model_trainer.cc`. Left out: pieces across white space, seeds from a file, pruning by an L1 penalty
-//! (`use_sparse_pruning`).
+//! Cost: about 40 passes over the text of distinct segments. Memory: about 15 bytes for each of its characters, and
+//! 60 bytes for each piece, plus 8 for each piece and thread. Beyond the memory limit, vectors that are accessed in
+//! order are in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
+//! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
 
 mod best;
 mod expect;
@@ -67,13 +68,13 @@ pub struct UnigramResult {
 /// Pieces with a lower expected count are dropped.
 const LEAST_EXPECTED: f64 = 0.5;
 
-/// Score of a character that is not a piece, below the worst piece.
+/// Difference between the score of the worst piece and that of a character that is not a piece.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// EM ends with this multiple of the vocabulary size.
+/// EM ends when the number of pieces is this multiple of the vocabulary size.
 const MORE: f64 = 1.1;
 
-/// Threads, memory and checkpoints of a run, none of which changes the result.
+/// Threads, memory and checkpoints of a run. None of these changes the result.
 pub struct UnigramRun<'a> {
     /// Maximum number of threads.
     pub threads: usize,
@@ -81,12 +82,13 @@ pub struct UnigramRun<'a> {
     pub memory: &'a MemoryLimit,
     /// Pieces of an earlier run with equal counts and options.
     pub done: Option<SavedPieces>,
-    /// Called after each step, and with true when training is interrupted after one. It saves the pieces if it wants to,
-    /// and cancels by returning false.
+    /// Called after each step, and with true if training is then interrupted. It may save the pieces, and cancels
+    /// training by returning false.
     pub save: &'a mut dyn FnMut(&dyn Fn() -> SavedPieces, bool) -> bool,
 }
 
-/// Learns pieces. `watch` is called regularly with the number of remaining pieces, and cancels by returning false.
+/// Learns pieces. `watch` is called regularly with the number of remaining pieces; it cancels training by returning
+/// false.
 ///
 /// # Errors
 /// `Interrupted`; [`Error::config`] if the characters alone exceed the vocabulary size; [`Error::training`] for a corpus
@@ -144,7 +146,7 @@ pub fn learn(
     Ok(UnigramResult { pieces, num_characters, num_seeds, num_rounds: learner.rounds as usize })
 }
 
-/// Returns the bytes of all vectors.
+/// Returns the total bytes of all vectors.
 fn bytes(words: &Segments, options: &UnigramOptions) -> usize {
     const A_CHARACTER: usize = 13; // symbol, longest piece in characters, sorted suffix, longest piece
     const A_SEGMENT: usize = 16; // start, count, follower
@@ -153,7 +155,7 @@ fn bytes(words: &Segments, options: &UnigramOptions) -> usize {
     A_CHARACTER * words.symbols.len() + A_SEGMENT * words.len() + A_PIECE * num_pieces
 }
 
-/// Returns the result of the only job.
+/// Returns the result of a single job.
 fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
     done.pop().unwrap_or_else(|| Err(Error::training("a worker thread stopped unexpectedly")))
 }
@@ -163,10 +165,10 @@ struct UnigramLearner<'a> {
     options: &'a UnigramOptions,
     threads: usize,
     pieces: PieceTable,
-    rounds: u64,       // prunings
-    iterations: u64,   // of EM since the last pruning
-    is_complete: bool, // after the last pruning
-    has_changed: bool, // after a step of this run
+    rounds: u64,       // number of prunings
+    iterations: u64,   // number of EM iterations since the last pruning
+    is_complete: bool, // true after the last pruning
+    has_changed: bool, // true after a step of this run
 }
 
 impl UnigramLearner<'_> {
@@ -221,8 +223,8 @@ impl UnigramLearner<'_> {
         UnknownPiece { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// One iteration of EM: new scores from the expected counts under the previous ones. Digamma instead of the logarithm
-    /// reduces rare pieces more than proportionally (variational Bayes with a sparse prior).
+    /// Runs one iteration of EM, which computes new scores from the expected counts under the previous ones. Digamma
+    /// instead of the logarithm reduces rare pieces more than proportionally (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -248,7 +250,7 @@ impl UnigramLearner<'_> {
         pruning.apply(&mut self.pieces, wanted.max((num as f64 * self.options.shrinking_factor) as usize))
     }
 
-    /// Drops pieces that occur in no best segmentation, because their alternatives score higher.
+    /// Drops pieces that are in no best segmentation because their alternatives have higher scores.
     fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let (num, unknown) = (self.pieces.len(), self.unknown());
         let decide = |_: usize, keep_going: &dyn Fn() -> bool| {
@@ -310,7 +312,7 @@ mod tests {
         counts
     }
 
-    /// Words of syllables, many enough for several chunks.
+    /// Returns words of syllables, enough for several chunks.
     fn text(num: u64) -> Vec<(String, u64)> {
         const SYLLABLES: [&str; 8] = ["ta", "ri", "mo", "ken", "su", "la", "ok", "é"];
         let mut state = 1u64;
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_order_change_nothing() {
+    fn result_does_not_depend_on_threads_or_order() {
         let mut words = text(30_000);
         let one = learned(&counts(&words), &options(300), 1, &mut |_| true).unwrap();
         assert_eq!(one.pieces.len(), 299);
@@ -386,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn syllables_are_found() {
+    fn syllables_become_pieces() {
         let model = learned(&counts(&text(5_000)), &options(60), 1, &mut |_| true).unwrap();
         for syllable in ["ta", "ri", "mo"] {
             assert!(model.pieces.iter().any(|(piece, _)| piece == syllable), "{syllable}: {:?}", model.pieces);
@@ -395,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learned_is_said() {
+    fn impossible_training_is_an_error() {
         let few = counts(&[("▁abcdef".to_owned(), 1)]);
         assert!(learned(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
         assert!(learned(&Counts::default(), &options(7), 1, &mut |_| true)
@@ -405,9 +407,9 @@ mod tests {
         assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
-    /// A long run without a cut: sums are kept from vanishing, and no path is quadratic.
+    /// A long run without a cut: sums do not vanish, and no code path is quadratic.
     #[test]
-    fn long_words_do_not_vanish() {
+    fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);
         let model = learned(&counts(&[(word, 1)]), &options(30), 1, &mut |_| true).unwrap();
         assert!(model.pieces.iter().all(|(_, score)| score.is_finite()));

@@ -1,12 +1,12 @@
 //! Exponential function, natural logarithm and digamma with the same bits on every machine.
 //!
-//! `exp` and `ln` of platforms differ in the last bit, and EM accumulates such differences until different pieces are pruned. These
-//! functions use +, −, ×, ÷ and powers of two only, which IEEE 754 defines to the last bit.
+//! `exp` and `ln` of different platforms differ in the last bit, and EM accumulates such differences until different
+//! pieces are pruned. These functions use only +, −, ×, ÷ and powers of two, which IEEE 754 defines to the last bit.
 //!
-//! Error: below 1e-15 of the result (of 1, where `ln` is small); tests compare with the platform's. Cost: about 20 operations each, and
-//! up to seven divisions more for digamma.
-//! Left out: arguments that training does not have. `ln` and `digamma` take positive normal numbers, `exp` numbers up to 700.
-//! Source: the series of the two functions; for digamma the asymptotic one, as in Abramowitz and Stegun 1964, 6.3.18 and 6.3.5.
+//! Error: below 1e-15 of the result (absolute where `ln` is small); tests compare with the platform's functions.
+//! Cost: about 20 operations each, and up to seven more divisions for digamma. Left out: arguments that do not occur
+//! in training. `ln` and `digamma` take positive normal numbers, `exp` numbers up to 700. Source: the series of the
+//! two functions; for digamma the asymptotic one, as in Abramowitz and Stegun 1964, 6.3.18 and 6.3.5.
 
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
@@ -14,7 +14,7 @@ const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 /// [`exp`] returns 0 below this.
 const LEAST: f64 = -708.0;
 
-/// e to the `x`.
+/// Returns e to the power of `x`.
 pub fn exp(x: f64) -> f64 {
     if x < LEAST {
         return 0.0;
@@ -28,7 +28,7 @@ pub fn exp(x: f64) -> f64 {
     sum * f64::from_bits(((1023 + power as i64) as u64) << 52)
 }
 
-/// 1 / i.
+/// Inverses, 1 / i.
 const INVERSE: [f64; 15] = {
     let mut inverse = [0.0; 15];
     let mut i = 1;
@@ -39,7 +39,7 @@ const INVERSE: [f64; 15] = {
     inverse
 };
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 pub fn ln(x: f64) -> f64 {
     const BITS: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
@@ -57,7 +57,7 @@ pub fn ln(x: f64) -> f64 {
     power * LN2.0 + (power * LN2.1 + 2.0 * ratio * (1.0 + sum))
 }
 
-/// The derivative of the logarithm of the gamma function.
+/// Returns the derivative of the logarithm of the gamma function.
 pub fn digamma(x: f64) -> f64 {
     let (mut x, mut shift) = (x, 0.0);
     while x < 7.0 {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_what_their_names_say() {
+    fn exp_and_ln_agree_with_the_platform() {
         let mut x = 1e-9;
         while x < 1e18 {
             assert!((ln(x) - x.ln()).abs() <= 1e-15 * x.ln().abs().max(1.0), "{x}: {} {}", ln(x), x.ln());
@@ -91,7 +91,7 @@ mod tests {
 
     /// Known values, and the recurrence digamma(x + 1) = digamma(x) + 1/x.
     #[test]
-    fn digamma_is_digamma() {
+    fn digamma_has_known_values_and_its_recurrence() {
         const EULER: f64 = 0.577_215_664_901_532_9;
         assert!((digamma(1.0) + EULER).abs() < 1e-10);
         assert!((digamma(0.5) + EULER + 2.0 * std::f64::consts::LN_2).abs() < 1e-10);

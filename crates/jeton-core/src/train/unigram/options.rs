@@ -18,12 +18,13 @@ pub struct UnigramOptions {
     pub required_chars: String,
     /// Number of seeds in addition to the characters; 0: eight times the vocabulary, at least 100,000.
     pub seed_sentencepiece_size: usize,
-    /// EM iterations between two prunings.
+    /// Number of EM iterations between two prunings.
     pub num_sub_iterations: usize,
     /// Share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Reproduces SentencePiece's bugs. Followers of a substring are compared by their first byte, and all words have the
-    /// same follower, so some whole words are not seeds; and unknown characters are counted for the most frequent one.
+    /// Reproduces SentencePiece's bugs. Followers of a substring are compared by their first byte, and all words have
+    /// the same follower, so some whole words are not seeds. Unknown characters are counted for the most frequent
+    /// character.
     pub bug_compatible: bool,
     /// True if words at the end of a line were counted with a mark ([`crate::train::count::END_OF_TEXT`]). Other words are
     /// followed by a space.

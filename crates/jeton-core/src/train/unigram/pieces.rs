@@ -1,19 +1,19 @@
-//! The pieces, and their occurrences in the text.
+//! The pieces and their occurrences in the text.
 //!
-//! All pieces that begin at a position are prefixes of one another. Each piece refers to its longest proper prefix that is
-//! a piece (its parent), and each position to the longest piece that begins there, so the chain of parents yields all
-//! pieces of the position: a trie without traversal, at 4 bytes for each character of text. When pieces are dropped, chains
-//! skip them.
+//! All pieces that begin at a position are prefixes of one another. Each piece refers to its longest proper prefix
+//! that is a piece (its parent), and each position to the longest piece that begins there. So the chain of parents
+//! yields all pieces at the position: a trie without traversal, at 4 bytes for each character of text. When pieces
+//! are dropped, chains skip them.
 //!
-//! Invariant: a parent's id is lower than its children's; ids are in the order of strings within the characters and within
-//! the other pieces, so they depend on the counts only.
+//! Invariant: a parent's id is lower than its children's. Ids are in the order of strings among the characters and
+//! among the other pieces, so they depend only on the counts.
 //!
-//! Each piece also has the number of its seed, so that [`PieceTable::restore`] rebuilds the pieces of an earlier run from the
-//! seeds.
+//! Each piece also has the number of its seed, so that [`PieceTable::restore`] can rebuild the pieces of an earlier
+//! run from the seeds.
 //!
-//! Cost: linear in the text to build and to drop pieces; visiting a piece reads 16 bytes. Memory: 4 bytes for each character
-//! of text, 24 for each piece, which spill to files beyond the memory limit. Where the text is in a file, it is written
-//! in the order of positions, because each page that is written in random order costs a page fault.
+//! Cost: building and dropping pieces is linear in the text; visiting a piece reads 16 bytes. Memory: 4 bytes for
+//! each character of text and 24 for each piece; both spill to files beyond the memory limit. A text in a file is
+//! written in the order of positions, because each page that is written in random order costs a page fault.
 
 use super::numbers::ln;
 use super::segments::Segments;
@@ -21,7 +21,7 @@ use super::suffixes::Suffixes;
 use crate::error::{Error, Result};
 use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 
-/// No piece.
+/// Stands for no piece.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Properties of a piece for a pass over the text.
@@ -35,7 +35,7 @@ pub(super) struct TrieNode {
     pub length: u32,
 }
 
-/// Occurrences that are brought into the order of positions before they are written.
+/// Number of occurrences that are sorted by position before they are written.
 const WRITTEN_AT_ONCE: usize = 1 << 18;
 
 /// All pieces.
@@ -47,7 +47,7 @@ pub(super) struct PieceTable {
     pub scores: SpillVec<f64>,
     /// piece -> (position of an occurrence, length in characters)
     pub spans: SpillVec<(u32, u32)>,
-    /// piece -> its id before any was dropped, ascending
+    /// piece -> its id before any piece was dropped, ascending
     pub seeds: SpillVec<u32>,
     parents: SpillVec<u32>,
     /// Memory limit of vectors that are accessed at random.
@@ -57,8 +57,8 @@ pub(super) struct PieceTable {
 }
 
 impl PieceTable {
-    /// Builds the table of all characters and candidates, with probabilities proportional to count times length. `stored`
-    /// is for vectors that are accessed in order, `memory` for everything else.
+    /// Builds the table of all characters and candidates, with probabilities proportional to count times length.
+    /// `stored` is for vectors that are accessed in order, `memory` for all others.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -124,7 +124,7 @@ impl PieceTable {
         }
     }
 
-    /// Keeps the pieces of these seeds, with their scores, of a table that has all of its pieces.
+    /// Keeps only the pieces of these seeds, with these scores. The table must still have all of its pieces.
     ///
     /// # Errors
     /// [`Error::format`] for seeds that are not ascending, or scores that are not finite.
@@ -147,7 +147,7 @@ impl PieceTable {
         self.spans.len()
     }
 
-    /// Returns the pieces with values made of their scores, for a pass over the text.
+    /// Returns the pieces for a pass over the text, with values computed from their scores.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -164,7 +164,7 @@ impl PieceTable {
     /// # Errors
     /// I/O errors of spill files.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) -> Result<()> {
-        // old id -> new id, or that of its longest prefix that is kept
+        // Old id -> new id, or the new id of its longest prefix that is kept.
         let mut moved = SpillVec::filled(NONE, self.len(), &self.memory)?;
         let mut kept = 0;
         for old in 0..self.len() {

@@ -1,10 +1,10 @@
 //! Pruning: drops the pieces with the least loss of likelihood, and at the end those with the lowest scores.
 //!
-//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and inherits its frequency.
-//! A piece whose alternative has a better score is in no best segmentation and is dropped at once, as are pieces that occur
-//! in no best segmentation.
+//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and gets its
+//! frequency. A piece whose alternative has a better score is in no best segmentation. It is dropped at once, and so
+//! are other pieces that are in no best segmentation.
 //!
-//! Invariant: equal losses and scores are ordered by the pieces' ids, which depend on the counts only.
+//! Invariant: equal losses and scores are ordered by the pieces' ids, which depend only on the counts.
 //!
 //! Source: Kudo 2018, section 3.2; google/sentencepiece 0.2.3, `unigram_model_trainer.cc` (`PruneSentencePieces`,
 //! `FinalizeSentencePieces`), whose loss weighs a piece by its share of all pieces.
@@ -35,7 +35,7 @@ impl<'a> Pruning<'a> {
         Ok(Self { frequencies, total, keep, losses: SpillVec::new(memory), kept: 0 })
     }
 
-    /// Adds a piece with its score and its alternative, as [`super::best::alternatives`] gives it.
+    /// Adds a piece with its score and its alternative, as returned by [`super::best::alternatives`].
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -53,7 +53,7 @@ impl<'a> Pruning<'a> {
         Ok(())
     }
 
-    /// Drops pieces until `most` are left, or more if these have no alternative.
+    /// Drops pieces until `most` are left, or more if pieces have no alternative.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -66,7 +66,7 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// Loss of log-likelihood of the text without one piece.
+/// Returns the loss of log-likelihood of the text without one piece.
 fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 {
     let own = frequencies[id] as f64;
     let with = ln(own) - ln(total);
@@ -79,7 +79,7 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Score above the worst one for a required character that is no longer a piece; increases with each.
+/// Distance between the scores of required characters that are no longer pieces. The first one has the worst score.
 const STEP: f64 = 0.0001;
 
 /// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others.

@@ -4,14 +4,14 @@
 //! rounds: u64 | iterations: u64 | complete: u64 | pieces: u64 | seeds: u32 each | scores: f64 each      little-endian
 //! ```
 //!
-//! Seeds depend on the counts and the options only, so a run that resumes finds them again and keeps those that are listed.
-//! Its result equals that of one run to the last bit.
+//! Seeds depend only on the counts and the options, so a resumed run finds them again and keeps the listed ones. Its
+//! result equals that of an uninterrupted run to the last bit.
 //!
 //! Cost: 12 bytes for each piece. Left out: the seeds themselves, and a checksum, which the caller adds.
 
 use crate::error::{Error, Result};
 
-/// Pieces that are left after some steps.
+/// Pieces that remain after some steps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SavedPieces {
     /// Number of prunings.

@@ -1,15 +1,16 @@
 //! Counts → distinct segments of known characters, the text of EM.
 //!
-//! A segment is a run of characters inside of which some piece might cross each position: words are split at changes of the
-//! script, before `▁`, and around rare characters. No piece crosses such a split, so the segmentations of a word are those
-//! of its segments, and equal segments of different words are counted once. Rare characters are in no piece and are
-//! left out; each is one unknown in every segmentation.
+//! A segment is a run of characters such that a piece might cross each position inside it: words are split at changes
+//! of the script, before `▁`, and around rare characters. No piece crosses such a split. So the segmentations of a
+//! word are those of its segments, and equal segments of different words are counted once. Rare characters are in no
+//! piece and are left out; each is one unknown piece in every segmentation.
 //!
-//! Invariant: the result depends on the counts only, not on their order: segments are in the order of their bytes, longer
-//! ones before their prefixes.
+//! Invariant: the result depends only on the counts, not on their order: segments are in byte order, longer ones
+//! before their prefixes.
 //!
-//! Cost: one table lookup for each segment; memory 5 bytes for each character of the distinct segments, 20 for each segment,
-//! and temporarily their table. All of it spills to files beyond the memory limit. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is ours.
+//! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 for each
+//! segment, and temporarily their table. All of it spills to files beyond the memory limit. Source:
+//! google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's own.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -24,17 +25,17 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
 
-/// Follower: different characters, or unknown after the end of a word.
+/// Follower that stands for several different characters, or for an unknown one after the end of a word.
 pub(super) const MANY: u32 = u32::MAX;
 
-/// Separates a segment from its follower; does not occur in UTF-8.
+/// Separator of a segment and its follower; the byte does not occur in UTF-8.
 const THEN: u8 = 0xFF;
 
 /// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
 /// Mark that is counted after the last word of a line.
 const END: char = END_OF_TEXT as char;
-/// First character of all words except the first of a line.
+/// First character of all words except the first one of a line.
 const SPACE: char = '\u{2581}';
 /// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
@@ -98,7 +99,7 @@ impl Segments {
     /// Moves all vectors to files.
     ///
     /// # Errors
-    /// I/O errors: the disk is full.
+    /// I/O errors, for example if the disk is full.
     pub fn spill(&mut self, memory: &MemoryLimit) -> Result<()> {
         let files = &memory.in_files();
         self.symbols = self.symbols.copy(files)?;
@@ -125,7 +126,7 @@ impl Segments {
     }
 }
 
-/// Destination of the segments with their followers, in the order of bytes.
+/// Destination of the segments with their followers, in byte order.
 struct SegmentSink<'a> {
     words: Segments,
     known: CodePoints<(CharIndex, CharClass)>,
@@ -167,10 +168,10 @@ impl Sink for SegmentSink<'_> {
 /// Code points in a block of [`CodePoints`].
 const BLOCK: usize = 256;
 
-/// Table by code point, in blocks: it is read for every character of every word. Texts use few blocks, so it takes some
-/// tens of kilobytes.
+/// Table by code point, in blocks, which is read for every character of every word. Texts use few blocks, so it takes
+/// some tens of kilobytes.
 struct CodePoints<T> {
-    blocks: Vec<u16>, // code point / BLOCK -> index of its block; 0 has no values
+    blocks: Vec<u16>, // code point / BLOCK -> index of its block; block 0 has no values
     values: Vec<T>,
 }
 
@@ -195,7 +196,7 @@ impl<T: Copy> CodePoints<T> {
     }
 }
 
-/// Returns the character, or its first byte, which SentencePiece compares.
+/// Returns the character, or its first byte, which is what SentencePiece compares.
 fn follower_of(c: char, bug_compatible: bool) -> u32 {
     if bug_compatible {
         u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])
@@ -209,8 +210,8 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// Returns a word and its follower: None at the end of a line, and if words were counted without end marks. A symbol
-/// counts as a rare character, whose first byte equals that of a space.
+/// Returns a word and its follower. The follower is None at the end of a line, and if words were counted without end
+/// marks. A symbol counts as a rare character, whose first byte equals that of a space.
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -218,8 +219,9 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text, in
-/// order of code points, with lower ones preferred among equally frequent ones; and the total count of all others.
+/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text,
+/// in order of code points; and the total count of all others. Of equally frequent characters, lower code points are
+/// preferred.
 fn characters(
     counts: &Counts,
     options: &UnigramOptions,
@@ -274,7 +276,7 @@ fn segments(
         let mut at = 0;
         while at < classes.len() {
             cancel.check()?;
-            // Up to the first position that no piece crosses.
+            // The segment ends at the first position that no piece crosses.
             let (from, mut reach) = (at, at + 1);
             while at < reach {
                 cancel.check()?;
@@ -330,29 +332,29 @@ mod tests {
     }
 
     #[test]
-    fn words_fall_apart_where_no_piece_crosses() {
+    fn words_are_split_where_no_piece_crosses() {
         let cuts = cut(&[("▁(low)", 2), ("▁low▁", 3), ("low", 1)], 1.0, &LIMITS);
         let expected = [(")", 2), ("low", 3), ("▁(", 2), ("▁low", 3), ("▁", 3)];
         assert_eq!(cuts, expected.map(|(word, count)| (word.to_owned(), count)));
     }
 
     #[test]
-    fn rare_characters_cut() {
+    fn rare_characters_split_words() {
         let cuts = cut(&[("aabxaa", 9), ("b", 9)], 0.85, &LIMITS);
         assert_eq!(cuts, [("aab".to_owned(), 9), ("aa".to_owned(), 9), ("b".to_owned(), 9)]);
     }
 
     #[test]
-    fn digits_may_be_alone_or_go_with_all() {
+    fn digits_are_separate_or_joined_by_option() {
         let split = PieceLimits { split_digits: true, ..LIMITS };
         assert_eq!(cut(&[("a12", 1)], 1.0, &split), [("1", 1), ("2", 1), ("a", 1)].map(|(w, n)| (w.to_owned(), n)));
         let joined = PieceLimits { split_by_number: false, ..LIMITS };
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// A word ends before a space, or at the end of a line, where that is marked.
+    /// A word is followed by a space, or is at the end of a line if ends are marked.
     #[test]
-    fn what_follows_a_word_is_known_from_its_mark() {
+    fn mark_at_the_end_determines_the_follower_of_a_word() {
         let follows = |words: &[&str], starts_alike: bool| {
             let mut counts = Counts::default();
             words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());

@@ -1,21 +1,21 @@
 //! Seeds of Unigram training: frequent substrings, from the sorted suffixes of all segments.
 //!
-//! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped by
-//! their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in order:
-//! it packs the compared characters of each suffix into numbers, in one sequential pass over the text, then sorts and
-//! scans the bucket without reading the text again. Buckets are ranges of first numbers, with boundaries from a sample, so
-//! their size bounds memory, and no access to the text is random.
+//! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped
+//! by their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets,
+//! in order. It packs the compared characters of each suffix into numbers, in one sequential pass over the text, and
+//! then sorts and scans the bucket without reading the text again. Buckets are ranges of first numbers, with
+//! boundaries from a sample. So their size bounds the memory, and the text is never accessed at random.
 //!
-//! A substring is a seed if it occurs twice or more and is followed by different characters, or by an unknown one;
-//! otherwise a longer substring represents it. These are the inner nodes of the suffix tree, found from the longest common
-//! prefixes of adjacent suffixes with a stack (Abouelhoda, Kurtz, Ohlebusch 2004). The text after a segment in its word
-//! counts, too.
+//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown one;
+//! otherwise a longer substring represents it. These substrings are the inner nodes of the suffix tree, found from
+//! the longest common prefixes of adjacent suffixes with a stack (Abouelhoda, Kurtz, Ohlebusch 2004). The text after
+//! a segment in its word also counts as following it.
 //!
-//! Cost: O(n log n) for n characters of distinct segments, times (longest piece / characters in a number) in the worst case
-//! (one repeated character). Memory: 4 bytes for each character, the candidates, and a bucket for each thread; the first
-//! two spill to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc`
-//! (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and all words are followed by the same; this
-//! is optional here.
+//! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), multiplied by
+//! (longest piece / characters in a number). Memory: 4 bytes for each character, the candidates, and a bucket for
+//! each thread; the first two spill to files beyond the memory limit. Source: google/sentencepiece,
+//! `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and all words
+//! have the same follower; this is optional here.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -29,16 +29,16 @@ use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 /// Maximum number of jobs.
 const JOBS: usize = 16;
 
-/// Minimum suffixes in a job.
+/// Minimum number of suffixes in a job.
 const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
 
-/// Bytes of a bucket: about a second-level cache.
+/// Number of bytes of a bucket, about the size of a second-level cache.
 const BUCKET_BYTES: usize = 4 << 20;
 
-/// Minimum suffixes in a bucket, also under a smaller limit.
+/// Minimum number of suffixes in a bucket, even under a smaller limit.
 const FEWEST_IN_A_BUCKET: usize = 1 << 10;
 
-/// Suffixes that are read for each boundary between buckets.
+/// Number of suffixes that are sampled for each boundary between buckets.
 const SAMPLES: usize = 16;
 
 /// A substring: the common prefix, of `length` characters, of the suffixes `first..=last` of a job.
@@ -63,13 +63,13 @@ impl SeedCandidate {
 pub(super) struct Suffixes {
     /// Start of each suffix in `Segments::symbols`.
     pub sorted: Vec<SpillVec<u32>>,
-    /// In lexicographic order: a prefix precedes its extensions.
+    /// Candidates in lexicographic order: a prefix precedes its extensions.
     pub candidates: SpillVec<SeedCandidate>,
 }
 
 impl Suffixes {
-    /// Sorts the suffixes, and selects the `most` best candidates. `stored` is for vectors that are accessed in order, `memory` for
-    /// everything else.
+    /// Sorts the suffixes, and selects the `most` best candidates. `stored` is for vectors that are accessed in
+    /// order, `memory` for all others.
     ///
     /// # Errors
     /// `Interrupted`; I/O errors of spill files.
@@ -123,11 +123,11 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
 struct SuffixText<'a> {
     words: &'a Segments,
     memory: &'a MemoryLimit,
-    stored: &'a MemoryLimit, // of vectors accessed in order
-    bits: u32,               // bits of a symbol in a number; 0 after the end
-    in_a_number: usize,      // characters
-    numbers: usize,          // of a suffix, for all characters that are compared
-    most: usize,             // suffixes in a bucket
+    stored: &'a MemoryLimit, // limit of vectors accessed in order
+    bits: u32,               // bits of a symbol in a number; 0 stands for the end
+    in_a_number: usize,      // characters in a number
+    numbers: usize,          // numbers of a suffix, for all compared characters
+    most: usize,             // maximum suffixes in a bucket
 }
 
 impl<'a> SuffixText<'a> {
@@ -141,20 +141,20 @@ impl<'a> SuffixText<'a> {
         Self { words, memory, stored, bits, in_a_number, numbers, most }
     }
 
-    /// Returns the number of characters of the suffix at `at` that are compared, in a segment that ends at `end`.
+    /// Returns the number of compared characters of the suffix at `at`, in a segment that ends at `end`.
     fn reach(&self, at: usize, end: usize) -> usize {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
 
-    /// Packs symbols into a number; fewer are followed by zeros.
+    /// Packs symbols into a number; if there are fewer symbols than fit, zeros follow.
     #[inline(always)]
     fn number(&self, symbols: &[CharIndex]) -> u64 {
         let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));
-        // All bits but those of no character; without one, there are no symbols.
+        // Shifts in the zeros. If there are no symbols, the number is 0, and the masked shift does not matter.
         number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
     }
 
-    /// Sorts the suffixes whose first characters are in `group`; returns them and the best substrings that are their
+    /// Sorts the suffixes whose first characters are in `group`; returns them and the best substrings among their
     /// prefixes.
     fn job(
         &self,
@@ -200,7 +200,7 @@ impl<'a> SuffixText<'a> {
         if all.len() <= self.most {
             return Ok(vec![all]);
         }
-        // Half full on average, because boundaries are estimates.
+        // Buckets are half full on average, because boundaries are estimates.
         let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
         let mut pages = PageCheck::new(self.stored);
         let mut first_number = |segment: &mut usize, at: u32| {
@@ -213,7 +213,7 @@ impl<'a> SuffixText<'a> {
         let mut segment = 0;
         let mut samples: Vec<u64> = suffixes.iter().step_by(step).map(|&at| first_number(&mut segment, at)).collect();
         samples.sort_unstable();
-        // Bucket k has the suffixes from bound k - 1 on, before bound k.
+        // Bucket k has the suffixes from bound k - 1 up to bound k, exclusive.
         let mut bounds: Vec<u64> = (1..wanted).map(|k| samples[samples.len() * k / wanted]).collect();
         bounds.dedup();
         let mut sizes = vec![0usize; bounds.len() + 1];
@@ -246,8 +246,8 @@ impl<'a> SuffixText<'a> {
         Ok(ranges)
     }
 
-    /// Returns the end of the segment at `at`. `segment` is the index of a segment that does not begin after it, and becomes
-    /// that of its own.
+    /// Returns the end of the segment that contains `at`. `segment` is the index of a segment that begins at or
+    /// before `at`; it becomes the index of the segment that contains `at`.
     fn end(&self, segment: &mut usize, at: usize) -> usize {
         let starts = &self.words.starts;
         let at = at as u32;
@@ -265,9 +265,9 @@ impl<'a> SuffixText<'a> {
 /// Properties of a suffix.
 #[derive(Debug, Clone, Copy)]
 struct SuffixInfo {
-    count: u64,  // of its segment
+    count: u64,  // count of its segment
     next: u32,   // follower of its segment
-    reach: u8,   // characters that are compared
+    reach: u8,   // number of compared characters
     longest: u8, // longest piece at its start
 }
 
@@ -283,7 +283,7 @@ impl Bucket {
         Self { numbers: SpillVec::new(memory), infos: SpillVec::new(memory), order: SpillVec::new(memory) }
     }
 
-    /// Reads suffixes, which are in the order of the text.
+    /// Reads suffixes, given in the order of the text.
     fn load(&mut self, text: &SuffixText<'_>, suffixes: &[u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let words = text.words;
         self.numbers.truncate(0);
@@ -340,7 +340,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Passes the suffixes to a scan in lexicographic order, and brings `suffixes` into this order.
+    /// Passes the suffixes to a scan in lexicographic order, and sorts `suffixes` in this order.
     fn scan(
         &mut self,
         text: &SuffixText<'_>,
@@ -353,7 +353,7 @@ impl Bucket {
             let index = index as usize;
             scan.add(&self.numbers[index * text.numbers..(index + 1) * text.numbers], self.infos[index])?;
         }
-        // The positions, which `order` no longer needs numbers for.
+        // Reuses `order` for the positions, since its numbers are no longer needed.
         for (place, &at) in self.order.iter_mut().zip(&*suffixes) {
             place.0 = u64::from(at);
         }
@@ -364,7 +364,7 @@ impl Bucket {
     }
 }
 
-/// A node of the suffix tree that is not completed.
+/// An incomplete node of the suffix tree.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,
@@ -381,9 +381,9 @@ struct CandidateScan<'a> {
     most: usize,
     found: SpillVec<SeedCandidate>,
     open: Vec<OpenNode>,
-    last: Vec<u64>, // numbers of the last suffix
+    last: Vec<u64>, // numbers of the previous suffix
     info: Option<SuffixInfo>,
-    num: u32, // suffixes so far
+    num: u32, // number of suffixes so far
 }
 
 impl<'a> CandidateScan<'a> {
@@ -414,7 +414,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the number of equal symbols at the start of a suffix and the last one.
+    /// Returns the number of equal symbols at the start of a suffix and of the previous one.
     fn shared(&self, numbers: &[u64]) -> usize {
         let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
         let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;
@@ -422,14 +422,15 @@ impl<'a> CandidateScan<'a> {
         differs * self.text.in_a_number + equal / self.text.bits as usize
     }
 
-    /// Returns a symbol of the last suffix.
+    /// Returns a symbol of the previous suffix.
     fn symbol(&self, depth: usize) -> CharIndex {
         let (number, at) = (self.last[depth / self.text.in_a_number], depth % self.text.in_a_number);
         let shift = (self.text.in_a_number - 1 - at) * self.text.bits as usize;
         (number >> shift & ((1 << self.text.bits) - 1)) as CharIndex - 1
     }
 
-    /// Adds the last suffix to the tree, and completes the nodes that are longer than what it shares with the next one.
+    /// Adds the previous suffix to the tree, and completes the nodes that are longer than the prefix it shares with
+    /// the next suffix.
     fn close(&mut self, last: SuffixInfo, shared: usize) -> Result<()> {
         let at = self.num - 1;
         let SuffixInfo { count, next, reach, longest } = last;
@@ -448,7 +449,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the followers of the first `length` characters of a node that contains the last suffix.
+    /// Returns the followers of the first `length` characters of a node that contains the previous suffix.
     fn next(&self, node: &OpenNode, length: usize) -> u32 {
         if node.length == length {
             return node.next;
@@ -456,7 +457,7 @@ impl<'a> CandidateScan<'a> {
         self.text.words.follower(self.symbol(length))
     }
 
-    /// Joins a node with a completed child that contains the last suffix.
+    /// Combines a node with a completed child that contains the previous suffix.
     fn joined(&self, node: OpenNode, ended: &OpenNode) -> OpenNode {
         let next = if self.next(ended, node.length) == node.next { node.next } else { MANY };
         OpenNode { count: node.count.saturating_add(ended.count), next, ..node }

@@ -1,9 +1,9 @@
 //! Runs of characters that may be a piece.
 //!
-//! Invariant: validity is decided from left to right, so every prefix of a valid piece is valid, and one length for each
-//! position suffices.
+//! Invariant: validity is decided from left to right, so every prefix of a valid piece is valid, and one length for
+//! each position suffices.
 //!
-//! Cost: one check for each character of each run, up to the longest piece.
+//! Cost: one check for each character of each run, up to the maximum length of a piece.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
 //! Left out: white space inside of pieces or at their ends.
 
@@ -22,7 +22,8 @@ pub struct PieceLimits {
     pub max_sentencepiece_length: usize,
     /// A piece has characters of one script.
     pub split_by_unicode_script: bool,
-    /// Digits have a separate script, with signs and punctuation; else they join any script.
+    /// Digits have a separate script, together with signs and punctuation; otherwise they are compatible with any
+    /// script.
     pub split_by_number: bool,
     /// Every digit is a separate piece.
     pub split_digits: bool,
@@ -30,7 +31,7 @@ pub struct PieceLimits {
 
 /// Class of a character: a script, or one of these.
 pub(super) type CharClass = Script;
-/// Joins any script.
+/// Compatible with any script.
 const ANY: CharClass = 255;
 /// Begins a word.
 const START: CharClass = 254;
@@ -57,7 +58,7 @@ impl PieceLimits {
         }
     }
 
-    /// Returns the maximum characters of a piece at the start of `classes`; 0 before an unknown character.
+    /// Returns the maximum number of characters of a piece at the start of `classes`; 0 before an unknown character.
     pub(super) fn longest(&self, classes: &[CharClass]) -> usize {
         let mut script = ANY;
         for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {

@@ -1,32 +1,33 @@
 //! Tests of 64 bytes at once: equality with a byte, membership in a range.
 //!
-//! Results of a [`Block`] have one bit for each byte, lowest first. All other computation is arithmetic on these masks, the
-//! same for every instruction set.
+//! Results of a [`Block`] have one bit for each byte, lowest first. All other computation is arithmetic on these
+//! masks, which is the same for every instruction set.
 
 use super::detection::Portable;
 
 /// 64 bytes of a text.
 pub(crate) trait Block: Copy {
-    /// Proof that the processor has the instructions that the methods run.
+    /// Proof that the processor has the instructions that the methods use.
     type Proof: Copy;
 
     fn load(proof: Self::Proof, bytes: &[u8; 64]) -> Self;
     /// Returns the bytes equal to `byte`.
     fn equal(self, byte: u8) -> u64;
-    /// Returns the bytes from `low` to `high`, which are both ASCII or both not.
+    /// Returns the bytes from `low` to `high`, which must both be inside or both be outside of ASCII.
     fn within(self, low: u8, high: u8) -> u64;
     /// Returns the bytes beyond ASCII.
     fn wide(self) -> u64;
-    /// Returns the bytes with this bit.
+    /// Returns the bytes in which this bit is set.
     fn having(self, bit: u8) -> u64;
     /// Replaces each byte by its entry in a table.
     fn translated(self, table: &[u8; 256]) -> [u8; 64];
 
-    /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest is
-    /// undefined.
+    /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest of
+    /// `places` is undefined.
     #[inline(always)]
     fn places(_: Self::Proof, mask: u64, base: u32, places: &mut [u32; 64]) {
-        // Always several at once: their number is hard to predict, and a misprediction costs more than extra writes.
+        // Several are written at once, because their number is hard to predict, and a misprediction costs more than
+        // extra writes.
         let mut rest = mask;
         for eight in places.as_chunks_mut::<8>().0 {
             for place in eight {
@@ -53,7 +54,7 @@ const HIGH: u64 = each(0x80);
 const LOW: u64 = each(0x7F);
 
 impl IntegerBlock {
-    /// Collects the high bits of the bytes.
+    /// Collects the high bits of the bytes into a mask.
     #[inline(always)]
     fn gather(self, high_bits: impl Fn(u64) -> u64) -> u64 {
         let mut mask = 0;
@@ -89,7 +90,7 @@ impl Block for IntegerBlock {
 
     #[inline(always)]
     fn within(self, low: u8, high: u8) -> u64 {
-        let outside = if low < 0x80 { 0 } else { HIGH }; // the high bit that the range has
+        let outside = if low < 0x80 { 0 } else { HIGH }; // high bit of the bytes in the range
         self.gather(|word| {
             let seven = word & LOW;
             let from_low = seven + each(0x80 - (low & 0x7F));
@@ -127,14 +128,15 @@ pub(crate) use IntegerBlock as PortableBlock;
 mod lanes {
     use super::{Block, Portable};
 
-    /// Bytes that the compiler keeps in vectors: see [`LaneBlock::masks`].
+    /// Bytes that the compiler keeps in vectors; see [`LaneBlock::masks`].
     #[derive(Clone, Copy)]
     pub(crate) struct LaneBlock([u8; 64]);
 
     impl LaneBlock {
-        /// Collects the bytes for which a test is true: bit i % 8 of byte i, then sums of neighbors. Each loop has a fixed length
-        /// and no dependency, so LLVM makes NEON instructions of it: 43 for `equal`, instead of 92 of the integers of
-        /// [`super::IntegerBlock`]. With SSE2 the encoder is 0.8 times as fast as with these.
+        /// Collects the bytes for which a test is true: bit i % 8 of byte i, and then sums of neighbors. Each loop
+        /// has a fixed length and no dependency, so LLVM generates NEON instructions: 43 for `equal`, compared to 92
+        /// with the integers of [`super::IntegerBlock`]. With SSE2, the encoder is 0.8 times as fast as with those
+        /// integers.
         #[inline(always)]
         fn masks(self, test: impl Fn(u8) -> bool) -> u64 {
             let mut bits = [0u8; 64];
@@ -199,7 +201,7 @@ mod x86 {
     use super::Block;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// Two vectors. Only `load` makes one, which requires a [`HasAvx2`]: so `self` is a proof, too.
+    /// Two vectors. Only `load` creates this type, and it requires a [`HasAvx2`]; so `self` is also a proof.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2Block(__m256i, __m256i);
 
@@ -224,7 +226,7 @@ mod x86 {
         fn within(self, low: u8, high: u8) -> u64 {
             // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
-                // As signed numbers, which AVX2 compares: the range ends at the highest.
+                // As signed numbers, which AVX2 compares, with the end of the range at the highest number.
                 let moved = _mm256_add_epi8(half, _mm256_set1_epi8(0x7Fu8.wrapping_sub(high) as i8));
                 _mm256_cmpgt_epi8(moved, _mm256_set1_epi8(0x7Eu8.wrapping_sub(high - low) as i8))
             })
@@ -255,7 +257,7 @@ mod x86 {
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast()));
                     for (found, own) in found.iter_mut().zip([self.0, self.1]) {
-                        // The high bit, which makes a shuffle give 0, is set unless the byte is of this row.
+                        // The high bit, for which a shuffle gives 0, is set unless the byte belongs to this row.
                         let low = _mm256_xor_si256(own, _mm256_set1_epi8((high << 4) as i8));
                         let low = _mm256_adds_epu8(low, _mm256_set1_epi8(0x70));
                         *found = _mm256_or_si256(*found, _mm256_shuffle_epi8(row, low));
@@ -277,7 +279,7 @@ mod x86 {
         }
     }
 
-    /// One vector. Only `load` makes one, which requires a [`HasAvx512`]: so `self` is a proof, too.
+    /// One vector. Only `load` creates this type, and it requires a [`HasAvx512`]; so `self` is also a proof.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512Block(__m512i);
 
@@ -327,7 +329,7 @@ mod x86 {
                 let mut found = _mm512_setzero_si512();
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast()));
-                    // As with AVX2.
+                    // As for AVX2.
                     let low = _mm512_xor_si512(self.0, _mm512_set1_epi8((high << 4) as i8));
                     let low = _mm512_adds_epu8(low, _mm512_set1_epi8(0x70));
                     found = _mm512_or_si512(found, _mm512_shuffle_epi8(row, low));
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_bits() {
+    fn places_are_the_positions_of_the_bits() {
         check_places::<PortableBlock>(Portable);
         #[cfg(target_arch = "x86_64")]
         {
@@ -424,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_say_what_the_bytes_are() {
+    fn masks_equal_tests_of_each_byte() {
         check::<IntegerBlock>(Portable);
         check::<lanes::LaneBlock>(Portable);
         #[cfg(target_arch = "x86_64")]

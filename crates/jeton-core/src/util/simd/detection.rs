@@ -7,7 +7,7 @@ use crate::util::atomic_cell::made_once;
 /// Instruction sets, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimdLevel {
-    /// Integers of 64 bits, on any machine.
+    /// 64-bit integers, on any machine.
     Portable,
     /// x86-64 with AVX2, BMI1, BMI2 and POPCNT (Haswell, 2013; Zen, 2017).
     Avx2,
@@ -59,7 +59,7 @@ impl Detected {
         }
     }
 
-    /// This level, or `most` if that is lower.
+    /// Returns this level, or `most` if that is lower.
     pub(crate) fn at_most(self, most: SimdLevel) -> Self {
         match (self, most) {
             (_, SimdLevel::Portable) => Self::Portable,
@@ -70,13 +70,13 @@ impl Detected {
     }
 }
 
-/// The best level that the processor has and the environment allows.
+/// Returns the best level that the processor has and the environment allows.
 #[inline]
 pub fn level() -> SimdLevel {
     detected().level()
 }
 
-/// [`level`], with its proof.
+/// Returns [`level`] with its proof.
 #[inline]
 pub(crate) fn detected() -> Detected {
     static DETECTED: OnceLock<Detected> = OnceLock::new();

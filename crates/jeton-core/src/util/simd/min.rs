@@ -1,10 +1,10 @@
-//! Minimum of up to 64 priorities, kept in vector registers while single ones are replaced.
+//! Minimum of up to 64 priorities that are kept in vector registers while single ones are replaced.
 
 use super::detection::Portable;
 
 /// Array of priorities in registers.
 pub(crate) trait MinArray: Copy {
-    /// Proof that the processor has the instructions that the methods run.
+    /// Proof that the processor has the instructions that the methods use.
     type Proof: Copy;
 
     fn empty(proof: Self::Proof) -> Self;
@@ -56,14 +56,16 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// From its middle minus `place` on: the mask of the place among up to 64, with one load for eight.
+    /// Masks of one position among up to 64: the mask of `place` begins at the middle minus `place`, with one load
+    /// for eight positions.
     static MASKS: [u32; 128] = {
         let mut masks = [0; 128];
         masks[64] = u32::MAX;
         masks
     };
 
-    /// N vectors of eight. Only `empty` and `load` create one, which require a [`HasAvx2`], so `self` is a proof, too.
+    /// N vectors of eight. Only `empty` and `load` create this type, and they require a [`HasAvx2`]; so `self` is
+    /// also a proof.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2Min<const N: usize>([__m256i; N]);
 
@@ -114,8 +116,8 @@ mod x86 {
         }
     }
 
-    /// N vectors of sixteen. Only `empty` and `load` create one, which require a [`HasAvx512`], so `self` is a proof,
-    /// too.
+    /// N vectors of sixteen. Only `empty` and `load` create this type, and they require a [`HasAvx512`]; so `self` is
+    /// also a proof.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512Min<const N: usize>([__m512i; N]);
 
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_arrays() {
+    fn registers_equal_an_array() {
         check::<PortableMin<16>>(Portable, 16);
         check::<PortableMin<64>>(Portable, 64);
         #[cfg(target_arch = "x86_64")]

@@ -1,11 +1,12 @@
-//! Vector instructions of the processor, detected once.
+//! Vector instructions of the processor, which are detected once.
 //!
 //! Each loop that uses vectors is written once over a small trait and compiled for each level. All levels give the same
 //! results; the environment variable `JETON_SIMD=avx2` or `JETON_SIMD=portable` selects a lower one, for tests and
 //! measurements.
 //!
-//! Executing instructions that the processor lacks is undefined behavior. All such code therefore requires a `HasAvx2` or
-//! `HasAvx512`, as an argument or a field: types without data, of which only the detection here creates values.
+//! Executing instructions that the processor lacks is undefined behavior. All such code therefore requires a
+//! `HasAvx2` or `HasAvx512`, as an argument or a field. These types have no data, and only the detection here creates
+//! their values.
 
 pub(crate) mod block;
 mod detection;
@@ -20,13 +21,13 @@ use self::min::{MinArray, PortableMin};
 
 /// Instructions of one level. A value is the proof that the processor has them.
 pub(crate) trait Instructions: Copy {
-    /// 64 bytes.
+    /// Block of 64 bytes.
     type Block: Block<Proof = Self>;
-    /// 16 priorities.
+    /// Array of 16 priorities.
     type Min16: MinArray<Proof = Self>;
-    /// 32 priorities.
+    /// Array of 32 priorities.
     type Min32: MinArray<Proof = Self>;
-    /// 64 priorities.
+    /// Array of 64 priorities.
     type Min64: MinArray<Proof = Self>;
 }
 
@@ -53,9 +54,9 @@ impl Instructions for HasAvx512 {
     type Min64 = min::Avx512Min<4>;
 }
 
-/// Compiles `$call` for each level, and runs it for the level that was detected. In it, `$level` is the proof, of type
-/// `$L`, which implements [`Instructions`]. A function does not see variables around it, so all that `$call` uses is
-/// listed as arguments.
+/// Compiles `$call` for each level, and runs it for the level that was detected. In `$call`, `$level` is the proof,
+/// of type `$L`, which implements [`Instructions`]. The generated function cannot use variables of its surroundings,
+/// so everything that `$call` uses is listed as arguments.
 ///
 /// ```text
 /// dispatch!(detected(), (text: &[u8] = text) -> usize, |level: L| count::<<L as Instructions>::Block>(level, text))

@@ -1,23 +1,23 @@
 //! Boundaries of characters, grapheme clusters, words and sentences (Unicode Standard Annex #29, default rules).
 //!
-//! [`TextUnit::boundaries`] returns them in order. [`TextUnit::boundaries_back`] returns those up to an offset, last first.
-//! Both return the boundaries of the whole text: a boundary depends on the characters after it, so a text that was cut
-//! before may have others.
+//! [`TextUnit::boundaries`] returns them in order, [`TextUnit::boundaries_back`] those up to an offset, last first.
+//! Both return the boundaries of the whole text: a boundary depends on the characters after it, so a text that was
+//! cut earlier may have different boundaries.
 //!
-//! Invariant: a text from one of its boundaries on has the boundaries of the whole text after that one. A caller that
-//! divides a text from left to right therefore passes the rest of the text for each division.
+//! Invariant: from one of its boundaries on, a text has the boundaries that the whole text has after it. So a caller
+//! that divides a text from left to right passes the rest of the text for each division.
 //!
 //! The units are not nested: `a.א` is one word and two sentences, and a grapheme cluster can contain a word boundary
 //! (U+0600 before a space).
 //!
 //! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] reads from the last *restart
-//! point* some hundred bytes before its position (`restart`); in natural text that is within a few words or sentences. A
-//! text without one, such as megabytes of flags, is read from its start, so the first boundary takes time linear in the
-//! offset, and all of them do, too.
+//! point* some hundred bytes before its position (`restart`); in natural text that is within a few words or
+//! sentences. A text without a restart point, such as megabytes of flags, is read from its start. Then the first
+//! boundary takes time linear in the offset, as do all boundaries together.
 //!
-//! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). It computes sentences in
-//! time quadratic in the text (rule SB8), and none from the end; `sentences` does so in linear time, with the properties of
-//! `regex-syntax` (Unicode 16). Tests compare the two.
+//! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). For sentences, that
+//! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. `sentences` computes them in
+//! linear time, with the properties of `regex-syntax` (Unicode 16). Tests compare the two.
 
 mod restart;
 mod sentences;
@@ -30,12 +30,12 @@ use unicode_segmentation::{Graphemes, UWordBounds, UnicodeSegmentation};
 use sentences::Sentences;
 pub use unit::TextUnit;
 
-/// Bytes that [`BoundariesBack`] reads at once, at least. It returns about 500 characters, 90 words or 4 sentences.
+/// Minimum number of bytes that [`BoundariesBack`] reads at once: about 500 characters, 90 words or 4 sentences.
 const BLOCK_BYTES: usize = 512;
 
 impl TextUnit {
-    /// Returns the ends of all units: byte offsets, ascending, the last of which is the length of the text. An empty text
-    /// has none.
+    /// Returns the ends of all units: byte offsets in ascending order, the last of which is the length of the text.
+    /// An empty text has none.
     ///
     /// ```
     /// use jeton_core::util::text_unit::TextUnit;
@@ -50,8 +50,8 @@ impl TextUnit {
         Boundaries::new(self, text, 0)
     }
 
-    /// Returns the ends of the units that end at `at_most` or before, descending: the boundaries of the whole text without
-    /// those after `at_most`.
+    /// Returns the ends of the units that end at or before `at_most`, in descending order: the boundaries of the
+    /// whole text without those after `at_most`.
     ///
     /// ```
     /// use jeton_core::util::text_unit::TextUnit;
@@ -66,7 +66,7 @@ impl TextUnit {
     }
 }
 
-/// Returns true for a character that is a grapheme cluster next to any other such character.
+/// Returns true for a character that is a separate grapheme cluster next to any other such character.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }
@@ -85,7 +85,7 @@ enum Units<'a> {
 }
 
 impl<'a> Boundaries<'a> {
-    /// Creates the boundaries after `start`, which is one itself or the start of the text.
+    /// Creates the boundaries after `start`, which must be a boundary or the start of the text.
     fn new(unit: TextUnit, text: &'a str, start: usize) -> Self {
         let rest = &text[start..];
         let units = match unit {
@@ -138,7 +138,7 @@ impl Iterator for BoundariesBack<'_> {
                     }));
                 }
                 unit => {
-                    // a unit may be much longer than a block, so the text after the block is not read
+                    // A unit may be much longer than a block, so the text after the block is not read.
                     let known = &self.text[..restart::known_until(unit, self.text, self.end)];
                     self.block.extend(Boundaries::new(unit, known, start).take_while(|&at| at <= self.end));
                 }

@@ -1,11 +1,11 @@
-//! Restart points: boundaries that two or three characters prove, whatever is before and after them.
+//! Restart points: boundaries that two or three characters prove, whatever text surrounds them.
 //!
-//! From a restart point on, a text has the boundaries of the whole text, so boundaries can be read backward in blocks, each
-//! of them forward. The iterators of unicode-segmentation from the end are not used: those of words have differed from
-//! those from the start.
+//! From a restart point on, a text has the boundaries of the whole text. So boundaries can be read backward in
+//! blocks, each of which is read forward. The backward iterators of unicode-segmentation are not used, because its
+//! word boundaries from the end have differed from those from the start.
 //!
-//! Properties are those of `regex-syntax` (Unicode 16). Characters without a certain class there are in no restart point; a
-//! test compares the classes of all others with unicode-segmentation.
+//! Properties are those of `regex-syntax` (Unicode 16). Characters whose class is not certain there are in no restart
+//! point; for all others, a test compares the classes with unicode-segmentation.
 
 use std::sync::OnceLock;
 
@@ -14,13 +14,13 @@ use super::unit::TextUnit;
 use crate::util::atomic_cell::made_once;
 use crate::util::property_table::PropertyTable;
 
-/// Boundaries next to the character depend on more than its neighbor.
+/// Class of a character whose boundaries depend on more than its neighbor.
 pub(super) const UNCERTAIN: u8 = 0;
-/// Letters and numbers, which other letters and numbers may join.
+/// Class of letters and numbers, which other letters and numbers may join.
 pub(super) const LETTER: u8 = 1;
-/// Spaces, which other spaces may join.
+/// Class of spaces, which other spaces may join.
 pub(super) const SPACE: u8 = 2;
-/// Joins no character of the classes above, nor one of its own class.
+/// Class of a character that joins no character of the classes above, nor of its own class.
 pub(super) const LONE: u8 = 3;
 
 /// Returns the largest restart point up to `at`; 0 if there is none.
@@ -53,8 +53,8 @@ pub(super) fn before(unit: TextUnit, text: &str, at: usize) -> usize {
     0
 }
 
-/// Returns the smallest length of the text that has all boundaries up to `at` of the whole text. Sentences have none
-/// (`Sentences::with_limit`).
+/// Returns the smallest length of the text for which all boundaries up to `at` are those of the whole text. For
+/// sentences no such length exists (`Sentences::with_limit`).
 pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     let at = floor(text, at);
     let mut after = text[at..].char_indices();
@@ -68,7 +68,7 @@ pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns the last boundary of characters up to `at`.
+/// Returns the last character boundary up to `at`.
 fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -1,9 +1,9 @@
 //! Sentences: rules SB1 to SB998 of Unicode Standard Annex #29 as a state machine.
 //!
-//! Rule SB8 looks ahead from each character after a full stop to the next letter or terminator. That position is computed
-//! once and kept, so all sentences take time linear in the text.
+//! Rule SB8 looks ahead from each character after a full stop to the next letter or terminator. That position is
+//! computed once and stored, so all sentences together take time linear in the text.
 //!
-//! Left out: tailorings, and so abbreviations: `Mr. Fox` is two sentences.
+//! Left out: tailorings, and therefore abbreviations: `Mr. Fox` is two sentences.
 
 use std::sync::OnceLock;
 
@@ -30,7 +30,7 @@ mod class {
 }
 use class::*;
 
-/// Returns the table, character → class, built on the first call.
+/// Returns the table, character → class, which is built on the first call.
 fn classes() -> &'static PropertyTable {
     static CLASSES: OnceLock<PropertyTable> = OnceLock::new();
     made_once(&CLASSES, || {
@@ -55,8 +55,8 @@ fn classes() -> &'static PropertyTable {
     })
 }
 
-/// True if a sentence ends between the second and the third of three consecutive characters in every text, and the text
-/// before that boundary has no effect on later sentences. `first` is None at the start of a text.
+/// Returns true if, in every text, a sentence ends between the second and the third of three consecutive characters,
+/// and the text before that boundary has no effect on later sentences. `first` is None at the start of a text.
 pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> bool {
     let classes = classes();
     if classes.of(second) == LF {
@@ -64,7 +64,7 @@ pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> 
     }
     let (before, after) = (classes.of(second), classes.of(third));
     match before {
-        // SB11: no other rule has a terminator before a letter, except SB7 and SB8, which need a full stop
+        // SB11: apart from SB7 and SB8, which need a full stop, no other rule has a terminator before a letter.
         STERM => matches!(after, LOWER | UPPER | OLETTER),
         SP => match first.map(|first| classes.of(first)) {
             Some(STERM) => matches!(after, LOWER | UPPER | OLETTER),
@@ -78,7 +78,7 @@ pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> 
 /// The sequence `SATerm Close* Sp*` before the current character.
 #[derive(Clone, Copy)]
 struct Terminator {
-    /// A full stop, not a certain end.
+    /// A full stop, which does not always end a sentence.
     is_aterm: bool,
     /// A full stop after a cased letter (SB7).
     after_cased: bool,
@@ -91,11 +91,12 @@ pub(super) struct Sentences<'a> {
     text: &'a str,
     /// Start of the next sentence.
     start: usize,
-    /// End of the text to return sentences of. The text after it is read only to decide what ends before it.
+    /// End of the text whose sentences are returned. The text after it is only read to decide which sentences end
+    /// before it.
     limit: usize,
-    /// First position from which no letter, terminator or separator was found before `stop`.
+    /// First position from which the text up to `stop` has no letter, terminator or separator.
     stop_from: usize,
-    /// Position of the next letter, terminator or separator, and true if it is a lower-case letter (SB8).
+    /// Position of the next letter, terminator or separator; the flag is true for a lower-case letter (SB8).
     stop: Option<(usize, bool)>,
     classes: &'static PropertyTable,
 }
@@ -106,12 +107,12 @@ impl<'a> Sentences<'a> {
         Self::with_limit(text, text.len())
     }
 
-    /// Creates the sentences of `text` that end at `limit` or before.
+    /// Creates the sentences of `text` that end at or before `limit`.
     pub(super) fn with_limit(text: &'a str, limit: usize) -> Self {
         Self { text, start: 0, limit, stop_from: 0, stop: None, classes: classes() }
     }
 
-    /// SB8: true if the next letter, terminator or separator, from `at` on, is a lower-case letter.
+    /// Returns true if the next letter, terminator or separator, from `at` on, is a lower-case letter (SB8).
     fn lower_follows(&mut self, at: usize) -> bool {
         if let Some((stop, is_lower)) = self.stop {
             if (self.stop_from..=stop).contains(&at) {
@@ -129,7 +130,7 @@ impl<'a> Sentences<'a> {
         is_lower
     }
 
-    /// True if a boundary is before a character of `class` at `at`, after `terminator`.
+    /// Returns true if there is a boundary before a character of `class` at `at`, after `terminator`.
     fn ends_before(&mut self, terminator: Terminator, class: u8, at: usize) -> bool {
         if terminator.is_aterm {
             let is_next = terminator.followed_by == 0;
@@ -158,7 +159,7 @@ impl<'a> Iterator for Sentences<'a> {
         }
         let (text, start) = (self.text, self.start);
         let mut terminator: Option<Terminator> = None;
-        let mut before = OTHER; // class of the character before, without marks
+        let mut before = OTHER; // class of the previous character, not counting marks
         for (index, character) in text[start..].char_indices() {
             let at = start + index;
             if at > self.limit {

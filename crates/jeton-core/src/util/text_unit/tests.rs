@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::restart::{graphemes, words, LETTER, LONE, SPACE};
 use super::*;
 
-/// Every class of the rules of graphemes, words and sentences, in one to four bytes.
+/// Characters of every class of the rules for graphemes, words and sentences, with one to four bytes.
 const CHARACTERS: &str =
     "aZé한ד'\"’.,:;_·1٣½\u{301}\u{ad}\u{200d}\u{200b} \n\r-ªऩ्ि😉👩𐐀\u{feff}🇩🇪今天のカﾈสำกำ\u{600}\u{1160}각\
     ?!。)]»(\u{2028}\u{85}\t\u{a0}\u{3000}…⁉ꗁǅ—\u{0}";
@@ -14,7 +14,7 @@ fn forward(unit: TextUnit, text: &str) -> Vec<usize> {
     unit.boundaries(text).collect()
 }
 
-/// Pseudorandom texts of up to `most` characters.
+/// Returns pseudorandom texts of up to `most` characters.
 fn texts(rounds: u64, most: u64) -> impl Iterator<Item = String> {
     let characters: Vec<char> = CHARACTERS.chars().collect();
     let mut state = 7u64;
@@ -23,7 +23,7 @@ fn texts(rounds: u64, most: u64) -> impl Iterator<Item = String> {
         (state >> 33) % most
     };
     (0..rounds).map(move |_| {
-        let start = next(characters.len() as u64) as usize; // few characters, so that they meet more often
+        let start = next(characters.len() as u64) as usize; // few characters, so that each pair of classes occurs more often
         let most_kinds = if next(2) == 0 { 6 } else { characters.len() as u64 - 2 };
         let kinds = 2 + next(most_kinds) as usize;
         let length = next(most);
@@ -40,7 +40,7 @@ fn rounds() -> u64 {
 }
 
 #[test]
-fn boundaries_are_those_of_the_library() {
+fn boundaries_equal_those_of_the_library() {
     for text in texts(rounds(), 40) {
         let ends = |lengths: &mut dyn Iterator<Item = &str>| {
             lengths
@@ -57,9 +57,10 @@ fn boundaries_are_those_of_the_library() {
     }
 }
 
-/// Backward, from each offset, the boundaries are those forward. Blocks are so short here that most texts have several.
+/// From each offset, the boundaries backward equal those forward. Blocks are so short here that most texts have
+/// several.
 #[test]
-fn boundaries_back_are_the_same_in_reverse() {
+fn backward_boundaries_equal_forward_ones_in_reverse() {
     for text in texts(rounds() / 10, 60) {
         for unit in TextUnit::ALL {
             let expected = forward(unit, &text);
@@ -72,9 +73,9 @@ fn boundaries_back_are_the_same_in_reverse() {
     }
 }
 
-/// Longer texts than a block.
+/// Texts longer than a block.
 #[test]
-fn blocks_join() {
+fn boundaries_back_join_across_blocks() {
     let texts: Vec<String> = texts(rounds() / 20, 60).collect();
     for unit in TextUnit::ALL {
         for text in texts.chunks(20).map(|texts| texts.concat()) {
@@ -100,7 +101,7 @@ fn a_text_can_be_divided_from_left_to_right() {
 
 /// The classes of restart points hold for each code point in the tables of the library.
 #[test]
-fn certain_boundaries_are_boundaries() {
+fn restart_points_are_boundaries_of_the_library() {
     let step = if cfg!(miri) {
         5000
     } else if cfg!(debug_assertions) {
@@ -166,7 +167,7 @@ fn a_long_unit_is_read_up_to_the_offset_only() {
 }
 
 #[test]
-fn names() {
+fn names_and_units_convert_both_ways() {
     for unit in TextUnit::ALL {
         assert_eq!(TextUnit::from_name(unit.name()), Some(unit));
     }

@@ -1,4 +1,4 @@
-//! Filters of character pairs that some token has.
+//! Filters of the character pairs that occur in tokens.
 
 use crate::util::utf8::char_len;
 use crate::vocab::marks::MARK;
@@ -6,27 +6,27 @@ use crate::vocab::marks::MARK;
 /// log2 of the bits of the filter.
 const BITS: u32 = 19;
 
-/// Mask of the left one of two characters of three bytes, in little-endian order.
+/// Mask of the left of two characters of three bytes each, in little-endian order.
 const FIRST: u64 = 0xFF_FFFF;
 
 /// Bloom filter of the character pairs of tokens.
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    split: [u16; 64], // low 6 bits of a last byte -> bitmap of next first bytes, for tokens with a part of a character
+    split: [u16; 64], // low 6 bits of a last byte -> bitmap of next first bytes, for tokens with a partial character
     has_wholes: bool,
 }
 
-/// Boundaries between ASCII letters and other ASCII bytes: byte -> bits, [`LetterBoundaries::LETTER`] and others.
+/// Boundaries between ASCII letters and other ASCII bytes. Byte -> bits: [`LetterBoundaries::LETTER`] and others.
 #[derive(Debug, Clone)]
 pub struct LetterBoundaries([u8; 256]);
 
 impl LetterBoundaries {
     /// Letters.
     pub const LETTER: u8 = 1;
-    /// Other bytes that no token has after a letter.
+    /// Other bytes that follow a letter in no token.
     pub const ENDS: u8 = 2;
-    /// Other bytes that no token has before a letter.
+    /// Other bytes that precede a letter in no token.
     pub const BEGINS: u8 = 4;
 
     /// Builds the table from the contents of all tokens.
@@ -48,7 +48,7 @@ impl LetterBoundaries {
         Self(kinds)
     }
 
-    /// Removes the boundaries next to a byte that is no letter.
+    /// Removes the boundaries next to a byte that is not a letter.
     pub fn exclude(&mut self, byte: u8) {
         self.0[usize::from(byte)] = 0;
     }
@@ -59,15 +59,15 @@ impl LetterBoundaries {
     }
 }
 
-/// Boundaries before a `▁`: all but those after the characters that some token has there.
+/// Boundaries before a `▁`: all positions except those after a character that precedes `▁` in some token.
 #[derive(Debug, Clone, Default)]
 pub struct MarkBoundaries {
     joined: Vec<char>, // the characters, other than `▁`; ascending
-    marks_join: bool,  // some token may have two `▁`
+    marks_join: bool,  // some token may have two adjacent `▁`
 }
 
 impl MarkBoundaries {
-    /// Collects the characters from the contents of all tokens. Between two `▁` is no boundary.
+    /// Collects the characters from the contents of all tokens. There is no boundary between two `▁`.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut joined = Vec::new();
         for token in tokens.filter(|token| token.get(1..).is_some_and(|rest| rest.contains(&MARK[0]))) {
@@ -80,17 +80,17 @@ impl MarkBoundaries {
         Self { joined, marks_join: true }
     }
 
-    /// All boundaries, also between two `▁`.
+    /// Returns all boundaries, including those between two `▁`.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Returns the characters, other than `▁`, that a token has before a `▁`.
+    /// Returns the characters, other than `▁`, that precede a `▁` in some token.
     pub fn joined(&self) -> &[char] {
         &self.joined
     }
 
-    /// Returns true if a token may have two `▁`.
+    /// Returns true if a token may have two adjacent `▁`.
     pub fn marks_join(&self) -> bool {
         self.marks_join
     }
@@ -113,7 +113,7 @@ fn place(pair: u64) -> usize {
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
-/// Returns the first 8 bytes of a text of at least 6, as a little-endian integer.
+/// Returns the first 8 bytes of a text of at least 6 bytes, as a little-endian integer.
 #[inline(always)]
 pub fn pair(text: &[u8]) -> u64 {
     match text.first_chunk() {
@@ -131,11 +131,11 @@ fn three(bytes: &[u8]) -> Option<u64> {
 }
 
 impl MergeBoundaries {
-    /// Builds the filter from the contents of all tokens. `wholes` are tokens that match whole pretokens
-    /// only, so no split may yield one.
+    /// Builds the filter from the contents of all tokens. `wholes` are tokens that only match whole pretokens, so a
+    /// split must not produce one.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
-        // Most tokens of most vocabularies have no character of three bytes.
+        // In most vocabularies, most tokens have no character of three bytes.
         for token in tokens.filter(|token| token.iter().fold(0, |highest, &byte| highest.max(byte)) >= 0xE0) {
             let mut before: Option<&[u8]> = None; // the previous character, if complete
             let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
@@ -181,7 +181,7 @@ impl MergeBoundaries {
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;
         let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
-        // Only `has_wholes`, a constant of the vocabulary, is a branch: the bits cannot be predicted.
+        // The only branch is on `has_wholes`, a constant of the vocabulary, because the bits cannot be predicted.
         let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
         let is_end = self.has_wholes && self.holds(pair & FIRST) | self.holds(pair & !FIRST);
         !(is_none | is_end)
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_and_others_are_cut_where_no_token_has_both() {
+    fn letters_are_split_from_bytes_that_no_token_has_beside_them() {
         let letters = LetterBoundaries::new(["a.b", "x1", "((", "é(", "ab"].map(str::as_bytes).into_iter());
         let has = |kind, byte: u8| letters.ranges(kind).iter().any(|&(low, high)| (low..=high).contains(&byte));
         for (byte, ends, begins) in
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_token_reaches_over_a_seam() {
+    fn no_token_crosses_a_boundary() {
         let inside = "語".as_bytes();
         let both = ["字".as_bytes(), &inside[..2]].concat(); // ends inside a character
         let tokens = ["中文", "文字", "a中", "。", "𠮷中"].map(str::as_bytes);

@@ -1,11 +1,11 @@
 //! Split points inside of pretokens, between parts that the model encodes independently.
 //!
 //! For SentencePiece's models and their descendants, whole texts are pretokens. A text is split before a `▁` at
-//! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at [`LetterBoundaries`].
-//! If nothing merges with the bytes of an unknown character, the ids of the text are those of the parts in order. Parts
-//! repeat, so caches hit. Texts spell `▁` as [`Marks`] says.
+//! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
+//! [`LetterBoundaries`]. If nothing merges with the bytes of an unknown character, the ids of the text are those of
+//! the parts in order. The parts repeat, so they are often in a cache. Texts spell `▁` as [`Marks`] says.
 //!
-//! Cost: 8 KiB; 64 bytes at a time, and one lookup or two for each character of two or three bytes.
+//! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
 
 use super::filters::{pair, ranges, LetterBoundaries, MarkBoundaries, MergeBoundaries};
 use crate::util::simd::block::Block;
@@ -18,15 +18,15 @@ use crate::vocab::Vocab;
 #[derive(Debug, Clone)]
 pub struct SplitPoints {
     alone: Box<[u64; 1 << 10]>, // bit set of the characters up to U+FFFF that are separate parts
-    ascii: Vec<(u8, u8)>,       // the ASCII ones among these, as ranges
+    ascii: Vec<(u8, u8)>,       // the ASCII characters among these, as ranges
     boundaries: Option<MergeBoundaries>,
-    letters: Vec<(u8, u8)>, // of the letter boundaries, as ranges
+    letters: Vec<(u8, u8)>, // letters of the letter boundaries, as ranges
     ends: Vec<(u8, u8)>,
     begins: Vec<(u8, u8)>,
     mark: u32,             // `▁` as texts spell it
-    joined: Vec<(u8, u8)>, // ASCII characters after which a mark is no split point
-    marks_join: bool,      // likewise the mark
-    wide_join: bool,       // likewise all characters beyond ASCII
+    joined: Vec<(u8, u8)>, // ASCII characters after which a mark is not a split point
+    marks_join: bool,      // likewise for the mark
+    wide_join: bool,       // likewise for all characters beyond ASCII
     only_marks: bool,      // there are no other split points
 }
 
@@ -36,7 +36,7 @@ impl SplitPoints {
         let contents = || vocab.iter().map(|entry| entry.2);
         let mut letters = LetterBoundaries::new(contents());
         if marks.are_spaces() {
-            letters.exclude(b' '); // `MarkBoundaries` has the split points before marks, and after them are none
+            letters.exclude(b' '); // `MarkBoundaries` has the split points before marks; there are none after them
         }
         (MergeBoundaries::new(contents(), [].into_iter()), letters)
     }
@@ -79,8 +79,8 @@ impl SplitPoints {
         points
     }
 
-    /// Computes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last one. For a
-    /// text of more than `most` bytes, those of its first parts.
+    /// Computes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last one. For
+    /// a text of more than `most` bytes, returns only those of the first parts.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
@@ -95,9 +95,10 @@ impl SplitPoints {
         bounds.push(0);
         let spaces = self.mark == u32::from(b' ');
         let mark_len = if spaces { 1 } else { MARK.len() };
-        // Bits that the bytes before a step set in it, and its bytes that a character of three bytes precedes.
+        // State from earlier steps: split points, positions where marks are joined, and positions after a character
+        // of three bytes.
         let (mut starts_before, mut joined_before, mut three_before) = (0, 0, 0);
-        let (mut after_letter, mut after_begin) = (0, 0); // bits of the byte before
+        let (mut after_letter, mut after_begin) = (0, 0); // the same for the letter classes of the byte before
         let mut at = 0;
         while at < text.len() && (at < most || bounds.len() == 1) {
             let (rest, mut padded) = (&text[at..], [0; 66]);
@@ -152,7 +153,8 @@ impl SplitPoints {
         }
     }
 
-    /// Returns the characters of two bytes that are separate parts, of those that begin at the bits of `leads`.
+    /// Returns the positions of characters of two bytes that are separate parts, among those that begin at the bits
+    /// of `leads`.
     #[inline(always)]
     fn alone_among(&self, mut leads: u64, text: &[u8]) -> u64 {
         let mut alone = 0;
@@ -166,8 +168,9 @@ impl SplitPoints {
         alone
     }
 
-    /// Returns the characters of three bytes that are separate parts, and those that a boundary precedes, of those that
-    /// begin at the bits of `leads`, counted from `at`. `after`: they follow a character of three bytes.
+    /// Returns two bitmaps of the characters of three bytes that begin at the bits of `leads`, counted from `at`:
+    /// those that are separate parts, and those that a boundary precedes. `after`: positions that follow a character
+    /// of three bytes.
     #[inline(always)]
     fn of_three(&self, mut leads: u64, after: u64, text: &[u8], at: usize) -> (u64, u64) {
         let (mut alone, mut after_boundary) = (0, 0);
@@ -185,7 +188,7 @@ impl SplitPoints {
         (alone, after_boundary)
     }
 
-    /// Returns true for a boundary between two characters of three bytes, the second at `at`.
+    /// Returns true if there is a boundary between two characters of three bytes, the second one at `at`.
     #[inline(always)]
     fn is_boundary(&self, text: &[u8], at: usize) -> bool {
         self.boundaries.as_ref().is_some_and(|boundaries| boundaries.between(pair(&text[at - 3..])))
@@ -197,13 +200,13 @@ impl SplitPoints {
     }
 }
 
-/// Returns the bytes of a step from one of its first on.
+/// Returns a block of the bytes of a step, shifted to begin at `from`.
 #[inline(always)]
 fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
     B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
 }
 
-/// Returns the bytes in any of some ranges.
+/// Returns a bitmap of the bytes in any of some ranges.
 #[inline(always)]
 fn within<B: Block>(block: B, ranges: &[(u8, u8)]) -> u64 {
     let mut all = 0;
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_text() {
+    fn text_is_split_into_the_expected_parts() {
         let tokens = || ["中文", "▁▁", "x.", ".y", "1z"].map(str::as_bytes).into_iter();
         let boundaries = (MergeBoundaries::new(tokens(), [].into_iter()), LetterBoundaries::new(tokens()));
         let marks = (Marks::Written, &MarkBoundaries::new(tokens()));
@@ -274,7 +277,7 @@ mod tests {
             "y",
         ];
         check(&points, &parts.concat(), &parts);
-        // Of each length, for the last step.
+        // Texts of each length, for the last step.
         for num_chars in 1..=parts.concat().chars().count() {
             let text: String = parts.concat().chars().take(num_chars).collect();
             let mut rest = &text[..];
@@ -286,7 +289,7 @@ mod tests {
             }
             check(&points, &text, &own);
         }
-        // At each place of a step, and over its end.
+        // At each position of a step, and across its end.
         for fill in 1..140 {
             let fill = "x".repeat(fill);
             let whole: Vec<&str> = [fill.as_str()].into_iter().chain(parts).collect();
@@ -307,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_text_with_spaces() {
+    fn text_with_spaces_for_marks_is_split_into_the_expected_parts() {
         let tokens = || ["▁a", ">▁</", "x▁y", "é▁", "▁▁", "a"].map(str::as_bytes).into_iter();
         let before_marks = MarkBoundaries::new(tokens());
         let mut letters = LetterBoundaries::new(tokens());
