@@ -38,8 +38,8 @@ ng        score -11 at 11  stale
 ▁training is unused: ▁train + ing
 
 **Stale entries.** When `▁` and `t` merge, the entry of `t`+`h` is already in the agenda. Finding and removing it there
-would cost more than it saves. It is left in place, and dropped when it is popped: a symbol of it has become empty, or
-the two together no longer have the size that was noted. Here 5 of 16 entries are stale; the other 11 merged.
+would cost more than it saves. It is left in place, and dropped when it is popped: one of its symbols has become empty,
+or both together no longer have the noted size. Here 5 of 16 entries are stale; the other 11 merged.
 
 **Unused pieces** (type UNUSED) take part in merging, because other pieces are built from them, but must not be in the
 result. `rev_merge` has the two symbols that formed each, and after the last merge the piece is *re-segmented because
@@ -63,7 +63,7 @@ merge may push a pair that covers the same characters. Exact, not sampled:
 0.07 ▁newe s t
 0.01 ▁n e west
 
-Left out: characters that are no piece, the normalizer that writes `▁`, and ids (step 19). The slow way, all pairs
+Left out: characters that are not pieces, the normalizer that writes `▁`, and ids (step 19). The slow way, all pairs
 again for each merge, gives the same pieces; so does Jeton, which looks up merges in a table of pairs of ids.
 
 **With Jeton.** `beside_jeton` writes the pieces to `training.model`, and gets the same pieces from Jeton. Its
