@@ -196,7 +196,7 @@ def train_fast(
     work = Counter() if work is None else work
 
     def entry(pair: Pair) -> tuple[int, Any, Pair]:
-        """Order pairs like `choose` of step 4: the highest count, then what the tie rule compares; the lowest wins."""
+        """Order pairs like `choose` of step 4: the highest count, then the key of the tie rule; the lowest wins."""
         left, right = pair
         key: Any = pair
         match tie_break:

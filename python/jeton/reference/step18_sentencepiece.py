@@ -209,7 +209,7 @@ def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], l
 
 
 def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -> list[str]:
-    """Encode a normalized text to pieces. A character that is no piece stays as it is.
+    """Encode a normalized text to pieces. A character that is not a piece stays as it is.
 
     Examples:
         >>> encode("▁the", TRAINING), encode("▁the", TRAINING, skip=lambda: True)

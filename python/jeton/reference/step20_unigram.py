@@ -124,7 +124,7 @@ __all__ = [
 ]
 
 Scores = Mapping[str, float]  # piece -> natural logarithm of its probability
-UNKNOWN = 10.0  # a character that is no piece scores so much less than the lowest-scoring piece
+UNKNOWN = 10.0  # a character that is not a piece scores this much less than the lowest-scoring piece
 CORPUS = {"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}
 # all substrings of the words but the rare long ones, with the number of their occurrences
 COUNTS = {"h": 15, "u": 36, "g": 20, "hu": 15, "ug": 20, "p": 17, "pu": 17, "n": 16, "un": 16, "b": 4, "bu": 4, "s": 5}
@@ -143,7 +143,7 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
-    """List the pieces that end at each position from 0 on: (start, score). A character that is no piece is unknown.
+    """List the pieces that end at each position from 0 on: (start, score). A character that is not a piece is unknown.
 
     Examples:
         >>> lattice("ab", {"a": -1.0, "ab": -2.0})

@@ -9,7 +9,7 @@ many other texts have them, too. Each is given here with output, and with the fi
 0.14, transformers 5.24, SentencePiece 0.2.3). Two outputs are about published files: name a folder with
 `cl100k_base.tiktoken` and SentencePiece's `….model` files. Without it, the lesson says so and uses data of its own.
 
-**1. “The bytes 0–255 are the ASCII characters.”** ASCII has 128 characters, 0 to 127. The other 128 bytes are no
+**1. “The bytes 0–255 are the ASCII characters.”** ASCII has 128 characters, 0 to 127. The other 128 bytes are not
 characters in UTF-8: 64 continue a character, 51 begin one, and 13 never occur. So the ids 0 to 255 of a byte-level
 tokenizer are bytes, and only the first half of them are characters:
 
