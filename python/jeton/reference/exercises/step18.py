@@ -2,7 +2,7 @@
 
 Write `encode(text, pieces)`: begin with the characters; join the two neighbors whose joined text is in `pieces` and has
 the highest score, the leftmost of equals; repeat until no joined neighbors are pieces. `pieces` is a dictionary from
-text to a `Piece` of the lesson, whose `kind` is "normal" here; characters stay even if they are no pieces.
+text to a `Piece` of the lesson, whose `kind` is "normal" here; characters stay even if they are not pieces.
 
 >>> from jeton.reference.step18_sentencepiece import Piece  # not needed for the answer
 >>> encode("abcd", {"ab": Piece(-2.0), "bc": Piece(-1.0), "bcd": Piece(-3.0)})
