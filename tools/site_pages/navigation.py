@@ -42,7 +42,9 @@ HOW = {
     "Speed of the encoder": "encoder_speed.md",
     "Costs of the encoder": "encoder_costs.md",
 }
-REJECTED = {name.capitalize(): f"rejected/{name}.md" for name in ("encoding", "training", "formats", "playground")}
+REJECTED = {
+    name.capitalize(): f"rejected/{name}.md" for name in ("encoding", "training", "formats", "playground", "shards")
+}
 PROJECT = {
     "Changelog": "project/changelog.md",
     "Contributing": "project/contributing.md",
