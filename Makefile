@@ -23,12 +23,13 @@ test: ## Python tests, the default selection: about five minutes; in .venv-test
 test-all: export JETON_TESTS = all
 test-all: test ## all Python tests: about fifteen minutes
 
-check: ## formatting, lints, types, stubs, layers, Rust's documentation
+check: ## formatting, lints, types, stubs, layers, names of files in documentation, Rust's documentation
 	$(ENVIRONMENT) $(VENV) test lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/check_paths.py
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest jeton._core
 	cargo fmt --all --check

@@ -207,6 +207,34 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
     assert found == [[f"a.md:{line}", target] for line, target in enumerate([*bad, "gone.png"], 3)]
 
 
+def test_stale_names_are_found(tmp_path: Path) -> None:
+    files = {
+        "crates/jeton-core/src/util/a.rs": "//! As `util/a.rs`, `util/a` and `b.rs`; not `util/c`.\n",
+        "crates/jeton-core/src/util/b.rs": "//! c.rs. Source: huggingface/tokenizers, d.rs.\n\nlet name = 'e.rs';\n",
+        "python/jeton/chat.py": '"""`jeton.chat.f`, `jeton.chat.g`.\n\n>>> "h.py"\n"""\ndef f(): ...  @ i.py\n',
+        "tests/test_a.py": "def T_b(): ...  @ as T_b and T_a, not T_c\n",
+        "README.md": "`util/a.rs`, `b.rs`, `crates/*/src/`, `gone/`, [x](docs/j.md), `tests/T_a.py::T_d`, `k.txt`\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text.replace("T_", "test_").replace("@", "#"))
+    command = [sys.executable, ROOT / "tools" / "check_paths.py", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert sorted(done.stdout.replace("test_", "T_").splitlines()[:-1]) == sorted(
+        [
+            "crates/jeton-core/src/util/a.rs:1: util/c",
+            "crates/jeton-core/src/util/b.rs:1: c.rs",
+            "python/jeton/chat.py:1: jeton.chat.g",
+            "python/jeton/chat.py:5: i.py",
+            "tests/T_a.py:1: T_c",
+            "README.md:1: gone/",
+            "README.md:1: docs/j.md",
+            "README.md:1: T_d",
+        ]
+    )
+
+
 def test_the_map_shows_every_page() -> None:
     mapped = (DOCS / "README.md").read_text(encoding="utf-8")
     pages = [path for path in DOCS.rglob("*") if path.suffix not in ("", ".svg", ".png") and path != DOCS / "README.md"]

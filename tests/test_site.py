@@ -214,4 +214,4 @@ def test_lessons_show_the_playground_if_the_site_has_it() -> None:
     text = "Look:\n\n    http://127.0.0.1:7777/#view=why&text=a\n\nThen `http://127.0.0.1:7777/` is free."
     shown = lesson_pages.with_playground(text, "zh")
     assert shown.count("<iframe") == 1
-    assert 'src="../../playground/index.html#view=why&amp;text=a&amp;lang=zh"' in shown
+    assert f'src="../../playground/{jeton.__version__}/index.html#view=why&amp;text=a&amp;lang=zh"' in shown

@@ -4,11 +4,15 @@
 The page is that of ``jeton play``. Its requests are answered by a worker with the core as WebAssembly, so a text never
 leaves the browser. The default tokenizer is read when the page is opened; others, named by ``-t``, are files of the
 same folder that are fetched when they are selected.
+
+The page is in a folder named by the version, ``OUT/0.1.0``, and ``OUT/index.html`` leads there. A later version is
+built beside it, so links to the earlier one stay valid.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import gzip
 import hashlib
 import json
@@ -31,6 +35,7 @@ from jeton.util.language import LANGUAGES, read_catalog
 ROOT = Path(__file__).parent.parent
 STATIC = ROOT / "python" / "jeton" / "playground" / "static"
 ENGINE = Path(__file__).parent / "page" / "engine"
+LEADS = "<!-- leads to the newest version -->"
 # Nothing but the files beside the page is loaded.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
@@ -41,7 +46,7 @@ POLICY = (
 def main() -> int:
     """Builds the page and prints its sizes; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("output", type=Path, help="folder of the page, which is replaced")
+    parser.add_argument("output", type=Path, metavar="OUT", help="folder of all versions; only OUT/VERSION is replaced")
     parser.add_argument("-t", dest="names", action="append", default=[], help="another vocabulary: a name or a file")
     parser.add_argument("--wasm", type=Path, help="a compiled core, instead of compiling it")
     parser.add_argument("--if-possible", action="store_true", help="succeed without a compiler, too, after a message")
@@ -54,15 +59,48 @@ def main() -> int:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
-    print("\n".join(build(arguments.output, module, arguments.names)))
+    print("\n".join(build(version_folder(arguments.output), module, arguments.names)))
+    lead_to_version(arguments.output)
     return 0
+
+
+def version_folder(output: Path) -> Path:
+    """The folder of this version's page."""
+    index = output / "index.html"
+    if (
+        output.exists()
+        and any(output.iterdir())
+        and not (index.exists() and LEADS in index.read_text(encoding="utf-8"))
+    ):
+        raise SystemExit(
+            f"{output} is not empty, and has no versions of the page that were built before; name another folder"
+        )
+    return output / jeton.__version__
+
+
+def lead_to_version(output: Path) -> None:
+    """Writes `index.html`, which opens this version's page with the state of the address."""
+    script = f'location.replace("{jeton.__version__}/" + location.search + location.hash)'
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    _write(
+        output / "index.html",
+        f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{allowed}'">
+<title>Jeton: the playground</title>
+{LEADS}<script>{script}</script>
+<p><a href="{jeton.__version__}/">Jeton {jeton.__version__}</a></p>
+</html>
+""",
+    )
 
 
 def build(output: Path, module: bytes, names: list[str]) -> list[str]:
     """Writes the page; returns lines about its sizes.
 
     Args:
-        output: the folder.
+        output: folder of one version, which is replaced.
         module: the core.
         names: further vocabularies, as `jeton.load` takes them.
     """

@@ -29,6 +29,7 @@ from site_pages.notebooks import write as notebook_file
 from site_pages.public import api_pages
 from site_pages.repository import Repository
 
+import jeton
 from jeton.reference.check import find, statement
 
 ROOT = Path(__file__).parent.parent
@@ -43,11 +44,11 @@ def main() -> int:
         "--playground",
         type=Path,
         default=ROOT / "target" / "playground",
-        help="page of tools/build_page.py, which the lessons show if it is there",
+        help="folder of tools/build_page.py; the lessons show its page if it has one of this version",
     )
     arguments = parser.parse_args()
     folder: Path = arguments.output.resolve()
-    playground: Path | None = arguments.playground if (arguments.playground / "engine").exists() else None
+    playground: Path | None = arguments.playground if (arguments.playground / jeton.__version__).exists() else None
     started = time.monotonic()
     pages, config, names = assemble(folder, playground=playground is not None)
     done = subprocess.run(

@@ -3,7 +3,8 @@
     python tools/check_layers.py
 
 Each package of `jeton-core` may import only the packages listed here, and there are no import cycles, neither in the
-core, in the binding, nor in the Python package (`tools/import_graph.py`). Only the binding may use Python.
+core, in the binding, nor in the Python package, but for the `EXCEPTIONS` of `tools/import_graph.py`. Only the binding
+may use Python.
 """
 
 from __future__ import annotations

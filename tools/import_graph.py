@@ -7,7 +7,8 @@
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
 module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
 statement anywhere in a file: an import in a function, or one for annotations only, closes no cycle at run time, but the
-module depends on the other one all the same. `EXCEPTIONS` has those that may close one.
+module depends on the other one all the same. `EXCEPTIONS` has those that may close one. Not followed: `import_module`,
+by which methods of `compat/tokenizers` import modules that import theirs.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Base:
     """
 
     def __init__(self, vocab: dict[str, Any], threads: int) -> None:
-        """Loads `vocab`: paths by format ("ranks", "json", "model"), "pattern", "name"; see vocabularies.py."""
+        """Loads `vocab`: paths by format ("ranks", "json", "model"), "pattern", "name"; see harness/vocabularies.py."""
         self.threads = threads
         self.load(vocab)
 

@@ -1,4 +1,4 @@
-"""The binding to the Rust core. Everything here but `TextStream` is private: the modules above document it."""
+"""The binding to the Rust core. Private, and documented by the modules above, except `GrowingText` and `TextStream`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, Self, TypeVar, final

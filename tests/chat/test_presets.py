@@ -277,8 +277,8 @@ CALLED: list[Message] = [
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
 
 
-# Texts that the published templates of google/gemma-3-4b-it and zai-org/GLM-4.5 print, and Meta's `ChatFormat` of
-# llama3/tokenizer.py; the folder of published templates does not have these.
+# Texts that the published templates of google/gemma-3-4b-it and zai-org/GLM-4.5 print, and `ChatFormat` of
+# meta-llama/llama3 llama/tokenizer.py; the folder of published templates does not have these.
 _LLAMA3 = "<|start_header_id|>{}<|end_header_id|>\n\n"
 RENDERED: list[tuple[str, list[Message], list[dict[str, Any]] | None, str]] = [
     (

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 import pytest
 
 import jeton
+from jeton import playground
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
@@ -180,6 +181,7 @@ class TestTokenizers:
         box.press("ArrowDown")
         assert box.get_attribute("aria-expanded") == "true"
         box.fill("GPT 4o")
+        options.filter(has_text="o200k_base").wait_for()  # the list of downloads is read on the first focus
         assert options.locator(".name").all_inner_texts() == ["o200k_base"]
         assert options.locator(".words").first.inner_text() == "gpt-4o, gpt-5, gpt-4.1, …"
         assert options.locator(".note").inner_text() == "3.6 MB"
@@ -532,15 +534,15 @@ class TestHistory:
         page.locator(".view-why .place", has_text="step 2 of ").wait_for()
         page.get_by_role("tab", name="Train").click()
         page.get_by_role("heading", name=re.compile("Before the first of")).wait_for()
-        page.get_by_role("button", name="Step forwards").click()
-        page.get_by_role("heading", name=re.compile("Merge 1 of")).wait_for()
+        page.get_by_role("button", name="Step forward").click()
+        page.get_by_role("heading", name=re.compile("Merge number 1 of")).wait_for()
         page.get_by_role("tab", name="Why").click()
         assert page.locator(".view-why .place").inner_text().startswith("step 2 of ")
         page.wait_for_url(re.compile(r"train\.step"))
         page.reload()
         page.locator(".view-why .place", has_text="step 2 of ").wait_for()
         page.get_by_role("tab", name="Train").click()
-        page.get_by_role("heading", name=re.compile("Merge 1 of")).wait_for()
+        page.get_by_role("heading", name=re.compile("Merge number 1 of")).wait_for()
 
     def test_a_replaced_text_comes_back(self, open_page: Open) -> None:
         page = open_page(view="train", text="mine mine mine", size=260, pattern="none")
@@ -667,6 +669,11 @@ class TestLanguage:
         assert page.locator("html").get_attribute("lang") == "zh-Hans"
         assert page.title() == "词元 · Jeton"
 
+    def test_names_of_built_in_tokenizers_are_translated(self, open_page: Open) -> None:
+        page = open_page(view="tokens", tokenizer="bytes", lang="zh")
+        box = page.get_by_role("combobox", name="分词器")
+        assert box.input_value() == "字节（不合并：每个字节是一个词元）"
+
     def test_a_choice_survives_in_the_address_and_in_the_browser(self, open_page: Open) -> None:
         page = open_page(view="tokens", tokenizer="bytes", text="the weather")
         page.get_by_label("Language").select_option("zh")
@@ -687,3 +694,11 @@ class TestLanguage:
             page.goto("/")
             page.wait_for_selector("html[data-ready]", state="attached")
             assert page.get_by_role("tab", selected=True).inner_text() == "词元"
+
+
+def test_style_sheets_use_five_font_sizes() -> None:
+    """Only sizes relative to the text around them, and 0 for hidden characters, besides the five."""
+    sheets = (Path(playground.__file__).parent / "static").glob("*.css")
+    sizes = {size for sheet in sheets for size in re.findall(r"font-size: ([^;}]+)", sheet.read_text(encoding="utf-8"))}
+    assert {size for size in sizes if "--size" in size} == {f"var(--size-{step})" for step in range(1, 6)}
+    assert {size for size in sizes if "--size" not in size} <= {"0", "inherit", "0.8em", "0.9em", "var(--em)"}

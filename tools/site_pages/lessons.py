@@ -140,7 +140,7 @@ def with_playground(text: str, language: str) -> str:
     label = WORDS[language]["try"]
 
     def embedded(address: re.Match[str]) -> str:
-        source = html.escape(f"../../playground/index.html{address[1]}&lang={language}")
+        source = html.escape(f"../../playground/{jeton.__version__}/index.html{address[1]}&lang={language}")
         frame = f'<iframe src="{source}" title="Jeton" loading="lazy"></iframe>'
         return f'{address[0]}\n\n<details class="try"><summary>{label}</summary>{frame}</details>'
 

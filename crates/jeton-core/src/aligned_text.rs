@@ -10,7 +10,8 @@
 //!
 //! Cost: one pass over the text for each stage; tracing takes eight bytes for each byte, and eight more from the first
 //! source on that is not the origin. Many chunks go through the
-//! remaining stages in batches ([`AlignedText::batches`]), which fit the CPU caches. The output of stages is bounded by the
+//! remaining stages in batches ([`AlignedText::batches`]), which fit the CPU caches; a stage must therefore treat each chunk
+//! as if it was alone. The output of stages is bounded by the
 //! input ([`most_bytes`]), because each component of a file can double a text. Source of the alignment rules, which
 //! determine offsets: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`).
 

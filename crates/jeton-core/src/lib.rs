@@ -7,8 +7,9 @@
 //! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
 //! ```
 //!
-//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
-//! [`train`] and [`mod@format`] are beside it, and [`sentencepiece`] is above. `tools/check_layers.py` enforces these layers.
+//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not import each other; [`tokenizer`] owns them;
+//! [`train`] and [`mod@format`] are beside it, [`audit`] and [`sentencepiece`] above. `tools/check_layers.py` enforces these
+//! layers.
 //!
 //! From a corpus to a tokenizer, and from a text to ids and back:
 //!
@@ -50,9 +51,8 @@
 //! # }
 //! ```
 //!
-//! A text passes [`added_tokens`], [`normalize`], [`pretokenize`], [`model`] and [`postprocess`], in the order
-//! of [`tokenizer`]. [`encode`] is the fast path of the middle: tables, caches and many pretokens at once, with the same
-//! ids.
+//! [`tokenizer`] passes a text through [`added_tokens`], [`normalize`], [`pretokenize`], [`model`] and [`postprocess`].
+//! [`encode`] is the fast path of the model: tables, caches and many pretokens at once, with the same ids.
 
 pub mod error;
 pub mod util;

@@ -3,11 +3,22 @@
     messages ─ template (in a sandbox) ─►  text with the origin of each character  ─ encode ─►  ids
 
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
-spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
-renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none. `replies` derives the
-text that a model generates, and `masks` its ids. `conversation` appends ids turn by turn and keeps those that a model
-sampled, by `proof`. `parsing` reads replies by the `grammar` that renderings of a template give. `harmony` renders and
-parses the messages of gpt-oss without a template.
+spells.
+
+```text
+template      selects and renders a template; prepared: with its variables; presets/: for tokenizers that have none
+sandbox       runs it, compiled by compiling, with filters and functions; clock: the time that it sees
+limits        memory, time and output; costs and formatting: bounds of an operation before it runs
+provenance    origin of each character through a template; markup: the same for escaped text
+encode        rendered text → ids; special tokens by the template only
+replies       the text that a model generates, by further renderings; masks: its ids; continuing: a prefilled reply
+conversation  ids that only grow, turn by turn; proof: that a sampled reply is in the next rendering
+parsing       reply → message, by the grammar of the template, with nesting and readings
+harmony       the messages of gpt-oss, without a template; typescript: its tools
+canonical     ids that encoding their text returns; drift: the first that are not
+difference    first difference of two prompts: requests, rendered by prompts, in the words of authors and values
+count         prompt tokens as OpenAI bills them
+```
 
 Left out: images and sounds in messages (a template sees their items), calling models.
 """

@@ -35,7 +35,7 @@ __all__ = [
 
 _FILE = "<chat template>"
 # Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
-# the first two (`_alias_reasoning_fields` in transformers/utils/chat_template_utils.py).
+# the first two (`_alias_reasoning_fields` in huggingface/transformers utils/chat_template_utils.py).
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
 

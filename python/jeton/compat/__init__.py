@@ -4,7 +4,14 @@
     jeton.compat.replace("tiktoken")                            all imports of this process, from here on
     python -m jeton.compat.run tiktoken script.py               a program that stays unchanged, with its processes
 
-The libraries themselves are never imported.
+The libraries themselves are never imported, except by calls of `tokenizers` that only the original can answer.
+
+```text
+shims/                              packages that take a library's name
+run, report, originals              programs with drop-ins; their slow calls; names that a drop-in lacks
+tiktoken/, sentencepiece/, tokenizers/    the drop-ins, with the modules of the library
+hf_backend/                         calls with the meaning of Hugging Face's, without its library
+```
 """
 
 from __future__ import annotations

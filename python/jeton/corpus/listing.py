@@ -2,7 +2,8 @@
 
 Of a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. Everything else in it is counted by
 kind, so that neither a ``README.md`` becomes a document nor a file is left out in silence. A file that is named, by its
-path or by a glob that names more than a folder, is read as what it is. Each file is read once.
+path or by a glob that names more than a folder, is read as what it is, or refused. Each file is read once. Ambiguous
+files are opened here, so that plans of shards have only inputs that are documents.
 
 Cost: the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder, with `REMOTE_THREADS` requests at a time;
 nothing with `input_type`.

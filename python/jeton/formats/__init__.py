@@ -2,6 +2,25 @@
 
 Readers detect the format by content, never by suffix; for writing, the suffix selects it. Features that a format does
 not support are rejected by name. No format uses pickle.
+
+```text
+detection            content → format; saving: path → format, and its writer
+tokenizer_json       Hugging Face's, with hf_parts and hf_template
+tiktoken, tekken     rank files; registry: patterns, special tokens, roles and templates of known ones
+sentencepiece        `.model`, with an id layout and languages; sentencepiece_parts: from Hugging Face's components
+model_folder         folder of a class of transformers with a `.model`; class_pipelines: what `AutoTokenizer` reads
+folder               tokenizer.json with config (configured, remote_code, discovery)
+gguf, gguf_write     GGUF: gguf_file is the container, gguf_pre the pre-tokenizers; gguf_differences
+vocab_txt, bpe_pair  BERT's vocab.txt; vocab.json and merges.txt
+vocab_dump           entries and merges as text for people
+objects              tokenizers of other libraries in memory
+naming, builtin      tokenizers with a name; the default tokenizer, which tools/train_default.py trains
+remote/, url         names → local files; copies of files at URLs
+cache                loaded tokenizers, by the identity of their files
+```
+
+A new format is a module with `read` and `write`, a function in `detection`, a line in `load` and in `saving`; loops
+over entries are in `format/` of the core.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ __all__ = ["write"]
 FORMAT = gguf.FORMAT
 _TEMPLATE = "tokenizer.chat_template"
 _EMBEDDINGS = b"token_embd.weight"
-_FILLER_SCORE = -10000.0  # as convert_hf_to_gguf.py writes it
+_FILLER_SCORE = -10000.0  # as ggml-org/llama.cpp convert_hf_to_gguf.py writes it
 # model -> architecture of a file without tensors
 _ARCHITECTURES = {"gpt2": b"gpt2", "gemma4": b"gemma4", "llama": b"llama", "bert": b"bert", "t5": b"t5"}
 

@@ -3,6 +3,16 @@
 A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
 Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component; and plain
 concatenation needs no decoder.
+
+A new component needs, besides its name here:
+
+- a variant in ``normalize/mod.rs``, ``pretokenize/parts/mod.rs`` or ``decode/parts.rs`` of the core, read from JSON and
+  applied there;
+- its effect on two adjacent characters in ``pair_effect.rs``, which the compiler requires; ``Unknown`` is always right,
+  and cuts are then slower;
+- a comparison with its library in ``tests/parity/``, a generator in ``fuzz/src/cases.rs`` and its name in
+  ``fuzz/src/targets/parts.rs``;
+- a row in the table of ``docs/files.md``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,14 @@
     import jeton.integrations.transformers as fast
     tok = fast.accelerate(AutoTokenizer.from_pretrained("folder"))
 
-Each subpackage serves one library. It needs that library, which is not a dependency of Jeton.
+Each module or subpackage serves one library. It needs that library, which is not a dependency of Jeton.
+
+```text
+transformers/                     fast tokenizers that run on Jeton
+arrow, datasets                   columns of Arrow data; Hugging Face datasets
+llguidance, outlines, xgrammar    vocabularies for constrained decoding
+renderers, verl                   interfaces of training on conversations, with the cache of prompts
+```
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def train(
         'ne'
 
     Source:
-        Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in DESIGN. Plain version:
+        Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in docs/training.md. Plain version:
         reference/step04_train.py.
     """
     if log is not None:

@@ -1,4 +1,15 @@
-"""`ForkLock`: a lock that neither a forked process nor a signal handler waits for forever."""
+"""`ForkLock`: a lock that neither a forked process nor a signal handler waits for forever.
+
+A process may have been forked while another thread held a lock, which nothing in the child releases. A signal handler
+or a finalizer may run in the thread that holds it. So nothing in Jeton waits for a lock that may never be released:
+
+- A fork waits for the imports that first calls do (`forks`).
+- All threads that race for a table make it, and the first one is kept (`atomic_cell` of the core).
+- A mutex of the binding is held for steps that neither release the GIL nor run Python code (`exclusive.rs`).
+
+Not used therefore: `functools.cached_property`, which has a lock before Python 3.12 (`lazy`); `PyOnceLock` and
+`intern!` of PyO3, which release the GIL while a cell is marked (`once.rs`).
+"""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ def extend(
         ([b'slow', b' slow'], [257, 259, 114])
 
     Source:
-        Continued BPE training: Purason et al. 2025, arXiv 2512.03989. The learner: docs/decisions/0001.
+        Continued BPE training: Purason et al. 2025, arXiv 2512.03989. The learner:
+        docs/decisions/0001-one-incremental-learner.md.
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     integer(n, "n", 1, MAX_ID + 1 - tok.vocab_size)

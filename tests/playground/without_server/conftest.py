@@ -55,9 +55,10 @@ def module() -> bytes:
 
 @pytest.fixture(scope="session")
 def site(module: bytes, files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the page."""
-    folder = tmp_path_factory.mktemp("site") / "page"
+    """The folder of the page, below that of its versions."""
+    folder = build_page.version_folder(tmp_path_factory.mktemp("site"))
     build_page.build(folder, module, files)
+    build_page.lead_to_version(folder.parent)
     return folder
 
 
@@ -87,10 +88,10 @@ def static_address(site: Path) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    handler = functools.partial(Quiet, directory=str(site.parent))
+    handler = functools.partial(Quiet, directory=str(site.parent.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/{site.name}/"
+        yield f"http://127.0.0.1:{server.server_address[1]}/{site.parent.name}/{site.name}/"
         server.shutdown()
         thread.join(timeout=30)

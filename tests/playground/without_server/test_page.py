@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import build_page
 import pytest
+
+import jeton
 
 from ..conftest import Problems
 
@@ -47,6 +52,24 @@ def test_tokens_appear_within_a_second(static_page: Any, static_address: str, re
     assert time.monotonic() - began < 1 + 2  # 0.4 s on an idle machine
     fetched = [url.rpartition("/")[2].partition(".")[0] for url in requests if "/vocabularies/" in url]
     assert fetched == ["default"]
+
+
+def test_the_folder_of_versions_leads_to_this_one(chromium: Any, static_address: str) -> None:
+    versions = static_address.removesuffix(f"{jeton.__version__}/")
+    page = chromium.new_page()
+    page.goto(f"{versions}#view=why&text=lower")
+    page.wait_for_url(re.compile(re.escape(static_address) + "#.*text=lower"))
+    page.locator(".view-why .t").first.wait_for()
+    page.close()
+
+
+def test_only_a_folder_of_versions_is_written_to(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(SystemExit, match="is not empty"):
+        build_page.version_folder(tmp_path)
+    (tmp_path / "notes.txt").unlink()
+    build_page.lead_to_version(tmp_path)
+    assert build_page.version_folder(tmp_path) == tmp_path / jeton.__version__
 
 
 def test_every_view_works(static_page: Any, static_address: str) -> None:

@@ -1,6 +1,15 @@
 //! Readers and writers of vocabulary entries in files.
 //!
 //! The caller interprets fields, refuses features and opens files; this module does not handle paths.
+//!
+//! ```text
+//! hf_json      tokenizer.json, with the scores of numbers, over json_object
+//! merges_txt   vocab.json and merges.txt
+//! vocab_txt    BERT's vocab.txt
+//! ranks        tiktoken's files; tekken: Mistral's
+//! sentencepiece  `.model`, with layout (numbering) and converted (merges), over wire (protobuf)
+//! safetensors  headers
+//! ```
 
 pub mod converted;
 pub mod hf_json;

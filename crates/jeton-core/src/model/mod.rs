@@ -6,6 +6,20 @@
 //!
 //! Invariant: a special token in the output is the unknown token or permitted by the caller (`Specials`). Text that cannot
 //! be encoded without a loss, because there is no unknown token, is an error, even where HF drops characters.
+//!
+//! ```text
+//! bpe          merges or ranks, by merging with linked_symbols and rank_queue; pairs: the merges; reconstruct: of ranks
+//! pieces       SentencePiece's BPE
+//! unigram      Viterbi, over best_paths; lattice: n best and sampling
+//! words        WordLevel, WordPiece, words and characters
+//! fast         many pretokens of BPE at once; windows: long ones
+//! unknown      text without an entry; added_entries: added tokens that are entries
+//! dropout      BPE-dropout, by sampling
+//! prefixes     numbers of tokens of all prefixes, with token_parts
+//! merge_trees  merges that form each entry; append: new entries; unformed: entries that are never formed
+//! explain      merges step by step; why: alternatives of other models
+//! pair_effect  positions that no token crosses
+//! ```
 
 use crate::error::{Error, Result};
 use crate::util::cancel::KeepGoing;

@@ -1,7 +1,20 @@
 //! corpus → counts → merges.
 //!
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds
-//! the merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
+//! the merges, or [`unigram`] the pieces. Nothing here opens files or knows about Python.
+//!
+//! ```text
+//! count          documents → distinct pretokens with counts
+//! sequences      counts → sequences of symbols, by layout
+//! learn          in memory by engine, or beyond a memory limit by external; rules: which pairs may merge
+//! shard          sequences of one thread in a symbol_array, and their pairs; worker_pool: the threads
+//! bucket_queue   pairs by count; heap: those out of order
+//! external       passes over a sequence_file: segments that can merge, by a pair_sketch
+//! replay         given merges, to continue from
+//! hf, sentencepiece, sentencepiece_words   inputs by the rules of peers
+//! unigram        pieces of Unigram
+//! assemble       merges and pieces → entries
+//! ```
 
 pub mod assemble;
 mod bucket_queue;

@@ -1,10 +1,10 @@
 //! Unicode classes of the named patterns, one bit each, for every code point.
 //!
 //! Invariant: every code point has exactly one of the bits, so a set of classes is a mask, and a membership test is one
-//! `and`. The data come from `regex-syntax`, whose tables are those of tiktoken's regex engine; there is no generated file.
-//! build.rs writes the table; each character takes two loads from 57 KB, of which one language uses a few hundred bytes.
+//! `and`. `build.rs` writes the table when the crate is built, from `regex-syntax`, whose tables are those of tiktoken's
+//! regex engine. A lookup takes two loads from 57 KB, of which one language uses a few hundred bytes.
 //!
-//! Left out: all other properties. Users' regexes use `regex-syntax` directly (`syntax.rs`).
+//! Left out: all other properties. Users' regexes use `regex-syntax` directly (`regex/syntax.rs`).
 
 use crate::util::property_table::BLOCK;
 use crate::util::utf8::decode;

@@ -5,7 +5,7 @@
 //!
 //! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, alone or fused with its neighbors.
 //! If only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in
-//! Hugging Face's tokenizers (models/bpe/model.rs).
+//! huggingface/tokenizers models/bpe/model.rs.
 //!
 //! Cost: one table lookup for each byte, one hash lookup for each character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.

@@ -4,6 +4,14 @@ The public interface of tokenizers 0.23.3 with the same ids, tokens, offsets, fi
 lists the differences. Components that are Python objects, and the few calls that Jeton does not prove equal, run on the
 original package where it is installed, and are refused by name where it is not.
 
+```text
+core, state            the mutable `Tokenizer`; its components, of which `hf_backend` makes an engine on the next use
+parts                  base class of components: normalizers, pre_tokenizers, models, processors, decoders, trainers
+encoding, calls        results, whose columns are computed on access; streams: ids that arrive one by one
+inputs, values         checks and conversions of arguments
+original               the package itself
+```
+
 Examples:
     >>> from jeton.compat.tokenizers import Tokenizer, models, pre_tokenizers
     >>> tok = Tokenizer(models.WordLevel({"low": 0, "lower": 1, "[UNK]": 2}, unk_token="[UNK]"))

@@ -4,6 +4,15 @@
     tok = accelerate(AutoTokenizer.from_pretrained("folder"))
 
 Needs transformers 4.57 or 5 (``pip install 'transformers>=4.57,<6'``), which is imported on use.
+
+```text
+in_place                `accelerate`: changes the class of a tokenizer; classes, v4, v5: these classes, by major version
+state, changes          the engine for each state of its `tokenizers.Tokenizer`, whose changes are noticed
+encoding, decoding      calls; inputs: their texts; encodings: their results
+tokenizer, deferred     a class that loads by Jeton; its `tokenizers.Tokenizer`, made on demand
+conversion              tokenizers of Jeton as those of transformers
+comparison, counts      equality on a corpus; calls that ran on Jeton, and others
+```
 """
 
 from __future__ import annotations

@@ -50,6 +50,8 @@ const MOST_BYTES = 32 * 1024 * 1024; // of files opened together
 // The text of a page that is opened without an address of its own
 const SAMPLE = "strawberry: how many r's?\n今天的天气很好";
 
+// Names of tokenizers that are messages; other names are those of files and models.
+const BUILT_IN = new Set([message("default (ships with Jeton)"), message("lessons (trained here, on Jeton's teaching text)"), message("bytes (no merges: every byte is a token)")]);
 let tokenizers = [];
 let downloads = [];
 let open = null; // the id of the open view
@@ -235,7 +237,7 @@ function latest() {
 // ── tokenizers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function readTokenizers() {
-  tokenizers = await askTokenizers();
+  tokenizers = (await askTokenizers()).map((entry) => (BUILT_IN.has(entry.name) && !entry.dropped ? { ...entry, name: say(entry.name) } : entry));
   showPicker();
   for (const act of listeners) act(tokenizers);
 }
