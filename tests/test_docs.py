@@ -242,7 +242,8 @@ def test_the_map_shows_every_page() -> None:
 
 
 def test_every_picture_is_shown_by_a_page() -> None:
-    shown = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.rglob("*.md")])
+    pages = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    shown = "".join(page.read_text(encoding="utf-8") for page in pages)
     pictures = [path.name for path in (DOCS / "pictures").iterdir() if path.is_file()]  # lessons/: see test_site.py
     unused = [name for name in pictures if f"pictures/{name})" not in shown]
     assert unused == []

@@ -37,11 +37,14 @@ HOW = {
     "The encoder": "encoder.md",
     "Spans and cuts": "strategies.md",
     "Memory and start": "memory_and_start.md",
-    "Costs of the encoder": "encoder_costs.md",
     "The trainer": "trainer.md",
     "Benchmarks": "benchmarks.md",
+    "Speed of the encoder": "encoder_speed.md",
+    "Costs of the encoder": "encoder_costs.md",
 }
-REJECTED = {name.capitalize(): f"rejected/{name}.md" for name in ("encoding", "training", "formats", "playground")}
+REJECTED = {
+    name.capitalize(): f"rejected/{name}.md" for name in ("encoding", "training", "formats", "playground", "shards")
+}
 PROJECT = {
     "Changelog": "project/changelog.md",
     "Contributing": "project/contributing.md",

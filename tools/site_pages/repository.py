@@ -23,6 +23,8 @@ COPIED = {".svg", ".png", ".csv", ".json"}
 # File of the repository → page of the site. `docs/` follows by itself.
 PAGES = {
     "benchmarks/README.md": "benchmarks.md",
+    "benchmarks/encoder.md": "encoder_speed.md",
+    "benchmarks/encoder_costs.md": "encoder_costs.md",
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",

@@ -1,4 +1,4 @@
-"""A tokenizer from nothing, in short lessons: to be read, and to be tested against.
+"""A tokenizer from scratch, in short lessons: to be read, and to be tested against.
 
 Each lesson adds one idea to those before it, opens with the idea in prose and examples, and can be run:
 `python step04_train.py` or `python -m jeton.reference.step04_train` prints the examples of that lesson. Each has a

@@ -33,9 +33,9 @@ Chinese does not put spaces between words at all, so a rule that looks for space
 {'bytes': 15, 'characters': 5, 'words': 1}
 
 The usual answer is to start small, with bytes or characters, and to let a program count which neighbors often occur
-together, and join them. Frequent words become one token, rare words are spelled with several. If the start is bytes,
-nothing is ever unknown; if it is characters, one that the training text lacks is unknown (step 9). The method is
-called byte pair encoding, BPE for short, and steps 2 to 6 build it.
+together, and join them. Frequent words become one token, rare words are spelled with several. With bytes, nothing is
+ever unknown; with characters, a character that the training text lacks is unknown (step 9). The method is called byte
+pair encoding, BPE for short, and steps 2 to 6 build it.
 
 This step leaves out how the pieces are found. Next: step02_pairs.py.
 

@@ -63,9 +63,9 @@ forwards and back, and has the four tie rules to choose.
 
 The loop is slow, because it reads the whole text again for every merge. A fast engine avoids that; its merges must be
 the same, and this file is the reference for testing it. Left out: special tokens (step 7), splitting the text before
-training (step 8), other alphabets than bytes (steps 9 and 10). Next: step05_encode.py.
+training (step 8), alphabets other than bytes (steps 9 and 10). Next: step05_encode.py.
 
-**With Jeton.** `jeton.train` learns the same merges under each tie rule. Its defaults are others: the pattern `o200k`,
+**With Jeton.** `jeton.train` learns the same merges under each tie rule. It has other defaults: the pattern `o200k`,
 which splits the text first (step 8), and `lowest_ids`. So the pattern and the tie rule are written out here:
 
     tok = jeton.train([text], 260, level="byte", pattern="none", tie_break=rule, min_frequency=1, progress=False)

@@ -49,7 +49,7 @@ training both algorithms give the same ids, because each token's bytes result fr
 >>> encode_by_rank(b"abcabc", {token: rank for rank, token in spelling.items()})
 [257, 257]
 
-Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address takes the steps of a
+Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address shows the steps of a
 word, with the pairs that competed. Its tokenizer was trained on these lessons.
 
     http://127.0.0.1:7777/#view=why&tokenizer=lessons&text=oldest

@@ -42,7 +42,7 @@ only one of them:
 >>> encode(list(b"old"), ranks(merges))
 [263]
 
-Left out: ids of no text, the special tokens. Next: step07_special.py.
+Left out: special tokens, whose ids stand for no text. Next: step07_special.py.
 
 **With Jeton.** `tok.decode` replaces invalid UTF-8 unless `invalid_utf8="strict"`. `tok.stream()` takes one id after
 the other and returns only complete characters. The command line writes the bytes unless `--invalid-utf8` is given:

@@ -46,9 +46,9 @@ letters; splitting there would give single characters. Without special tokens th
 >>> cut("abab", {}, permit="all")
 ['abab']
 
-**Before or after training.** After training they take the next free ids, and no older id moves. They may also be
-decided before it, but must not take the ids of the bytes: in these lessons 0 is the byte 0 and nothing else. And they
-must not be learned from: the corpus is cut at them, and they are thrown away.
+**Before or after training.** If they are added after training, they take the next free ids, and no older id moves. They
+may also be chosen before training, but must not take the ids of the bytes: in these lessons 0 is the byte 0 and nothing
+else. Training must not learn from their spellings: the corpus is cut at them, and they are removed.
 
 >>> corpus = "abab<|im_end|>abab"
 >>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)
@@ -59,7 +59,7 @@ user's `<|endoftext|>`.
 
     http://127.0.0.1:7777/#view=classics&classic=endoftext
 
-Left out: cutting the text between them before BPE. Next: step08_split.py.
+Left out: cutting the text between special tokens before BPE. Next: step08_split.py.
 
 **With Jeton.** Without `special=` the spelling is plain text, as here. `add_tokens` makes a new tokenizer:
 

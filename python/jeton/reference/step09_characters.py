@@ -26,7 +26,7 @@ Traceback (most recent call last):
 ValueError: vocab_size is 5, but the alphabet alone has 6 characters
 
 **Unknown characters.** A user writes 的 or 冬, which the corpus does not contain. Bytes can spell them, characters
-cannot. A program that just looks them up fails with `KeyError: '的'`, without a position. Better to give it:
+cannot. A program that just looks them up fails with `KeyError: '的'`, without a position. A better error has one:
 
 >>> to_ids("今天的冬天", learned.alphabet)
 Traceback (most recent call last):

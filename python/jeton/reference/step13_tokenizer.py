@@ -46,8 +46,8 @@ number of rows that an embedding table needs (step 12), and with holes in the id
 (301, 257)
 
 **What is in the file?** What encoding and decoding need, and nothing else: the merges in their order, the pattern, the
-special tokens. The spelling of a token is not stored, for the merges give it (step 3). Gone are the corpus, and the tie
-rule, which decided the order of the merges and has no further use.
+special tokens. The spelling of a token is not stored, because the merges give it (step 3). Nor is the corpus stored, or
+the tie rule, which decided the order of the merges and has no further use.
 
 >>> print(Tokenizer.train("hug pug hug", 258).add_special(["<s>"]).to_json())
 {

@@ -5,8 +5,8 @@ r"""Step 14. The pattern, row by row.
 
 The patterns of step 8 are long, but each is a list of *alternatives*, with `|` between them. At each place of the text
 the regex engine tries them in order and takes the first that matches, not the longest. What it matched is a pretoken,
-and the search goes on behind it. So a pattern can be read like a table. This is GPT-2's; a match is printed with the
-number of its alternative where a text shows it:
+and the search goes on behind it. So a pattern can be read like a table. This is GPT-2's; below each alternative are
+texts with their matches:
 
 >>> print(table("gpt2"))
 1  's|'t|'re|'ve|'m|'ll|'d
@@ -28,8 +28,9 @@ The order matters. The first alternative does not know whether a word ends befor
 >>> which("'so what", "gpt2")
 [(1, "'s"), (2, 'o'), (2, ' what')]
 
-**cl100k** (GPT-3.5, GPT-4) corrects the first. Capital contractions: `'S`. One sign before a word sticks to it, and not
-only a space: `，我们`. Numbers in groups of three: `202|6`. Line breaks belong to the punctuation before them:
+**cl100k** (GPT-3.5, GPT-4) improves this pattern. Contractions may be capitals: `'S`. Any one sign before a word
+belongs to it, not only a space: `，我们`. Numbers are cut into groups of three: `202|6`. Line breaks belong to the
+punctuation before them:
 
 >>> print(table("cl100k"))
 1  '(?i:[sdmt]|ll|ve|re)
@@ -77,7 +78,8 @@ Devanagari are not cut.
 character itself. `\s+` takes all three spaces first. Then `(?!\S)` refuses, since `b` follows, so `\s+` *gives back*
 one space (backtracking) and the condition holds, because a space follows. That is how ` b` gets its space.
 
-**`++`, `?+`, `*+`**, possessive quantifiers, never give back. With one in this place there would be no match at all:
+**`++`, `?+`, `*+`**, possessive quantifiers, never give back. A possessive quantifier in this place would prevent any
+match:
 
 >>> [found and found[0] for found in (re.match(row, "   b") for row in (r"\s+", r"\s+(?!\S)", r"\s++(?!\S)"))]
 ['   ', '  ', None]

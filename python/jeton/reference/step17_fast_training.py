@@ -15,11 +15,13 @@ their count. So `train_fast` keeps four things between the merges:
   out of date, because another merge took one of the two symbols; then it is skipped.
 - **A linked list** of the symbols, as in step 16. Positions stay valid, and each symbol knows its neighbors.
 - **A lazy heap** of the pairs: the best one on top, by count, then by the tie rule. If a count falls, its entry is left
-  as it is. When it comes to the top it is compared with the count of now; if they differ, it is pushed again with that.
+  as it is. When the entry comes to the top, it is compared with the current count; if they differ, it is pushed again
+  with the current count.
 
-The last works because counts of existing pairs only fall: a merge makes new pairs, but each of them contains the new
-symbol and was never in the heap before. It is pushed when the merge is complete, because its count rises until then.
-An entry of the heap is therefore too good or right, never too bad. If the top one is right, no other pair is better.
+The lazy heap works because counts of existing pairs only fall: a merge makes new pairs, but each of them contains the
+new symbol and was never in the heap before. A new pair is pushed when the merge is complete, because its count rises
+until then. The count of an entry is therefore correct or too high, never too low. If the count of the top entry is
+correct, no other pair is better.
 
 The first two merges of `abcababcaabc`, `ab` and `abc`, with all counts that they change:
 
@@ -194,7 +196,7 @@ def train_fast(
     work = Counter() if work is None else work
 
     def entry(pair: Pair) -> tuple[int, Any, Pair]:
-        """Order pairs like `choose` of step 4: the highest count, then what the tie rule compares; the lowest wins."""
+        """Order pairs like `choose` of step 4: the highest count, then the key of the tie rule; the lowest wins."""
         left, right = pair
         key: Any = pair
         match tie_break:

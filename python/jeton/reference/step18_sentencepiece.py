@@ -38,8 +38,8 @@ ng        score -11 at 11  stale
 ▁training is unused: ▁train + ing
 
 **Stale entries.** When `▁` and `t` merge, the entry of `t`+`h` is already in the agenda. Finding and removing it there
-would cost more than it saves. It is left in place, and dropped when it is popped: a symbol of it has become empty, or
-the two together no longer have the size that was noted. Here 5 of 16 entries are stale; the other 11 merged.
+would cost more than it saves. It is left in place, and dropped when it is popped: one of its symbols has become empty,
+or both together no longer have the noted size. Here 5 of 16 entries are stale; the other 11 merged.
 
 **Unused pieces** (type UNUSED) take part in merging, because other pieces are built from them, but must not be in the
 result. `rev_merge` has the two symbols that formed each, and after the last merge the piece is *re-segmented because

@@ -21,10 +21,9 @@ spaces from one: they are lost here, not in the model.
 >>> normalize("  Ｈｅllo　 ①  ")
 '▁Hello▁1'
 
-**Byte fallback.** A character that is not a piece becomes `<unk>`, and its text is lost. Neighboring ones become a
+**Byte fallback.** A character that is not a piece becomes `<unk>`, and its text is lost. Several in a row become a
 single `<unk>`. A model with byte fallback (Llama, Mistral) has 256 more pieces, `<0x00>` to `<0xFF>`, and writes the
-bytes of
-the character instead. They are not merged: 小 always has three.
+bytes of the character instead. They are not merged: 小 always has three.
 
 >>> to_ids(["▁", "小", "冬"], SMALL)
 [5, 0]
@@ -34,9 +33,9 @@ the character instead. They are not merged: 小 always has three.
 'de 小'
 
 **Two orders of ids.** A SentencePiece model begins with `<unk>`, `<s>`, `</s>`. The models of fairseq (XLM-R, mBART)
-begin with `<s>`, `<pad>`, `</s>`, `<unk>`: one more. So each piece has the id of SentencePiece plus 1, and
-what has the id 0 there, `<unk>`, has 3. After the last piece comes `<mask>` (in mBART
-its language codes, and then `<mask>`), which is in no SentencePiece file. CamemBERT has four more tokens in front.
+begin with `<s>`, `<pad>`, `</s>`, `<unk>`: one more. So each piece has the id of SentencePiece plus 1, and `<unk>`,
+which has the id 0 there, has 3. After the last piece comes `<mask>` (in mBART its language codes, and then `<mask>`),
+which is in no SentencePiece file. CamemBERT has four more tokens in front.
 
 >>> print(first_ids(SMALL, 10))
 id  SentencePiece  fairseq
@@ -58,7 +57,7 @@ shift, plus `<mask>`. (Some tutorials add the four named tokens again and get 25
 (250001, 250002)
 
 The class below has the methods of `XLMRobertaTokenizer` in transformers, with a plain dict, piece -> id, in the place
-of SentencePiece. The order of the questions matters: first the special tokens, then the dict plus 1, and 0 is `<unk>`.
+of SentencePiece. The order of the lookups matters: first the special tokens, then the dict plus 1, and 0 is `<unk>`.
 
 >>> tok = XlmrTokenizer(SMALL)
 >>> tok._tokenize("de la  mesa.")

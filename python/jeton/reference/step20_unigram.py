@@ -26,8 +26,8 @@ natural logarithms, so they add. `nbest` keeps the best n at each position.
 -6.98 u n hug
 -7.56 un h ug
 
-**Loss.** The corpus is the more surprising, the lower the probabilities of its best segmentations: the loss is the sum
-of -log p over all words. To shrink the vocabulary, try it without each piece, and see how much the loss grows. Without
+**Loss.** The loss measures how surprising the corpus is for the model: the sum of -log p over all words, with the best
+segmentation of each. To shrink the vocabulary, try it without each piece, and see how much the loss grows. Without
 `hug`, the words must be cut into `h` and `ug`, and others. Without `pu`, `pug` is cut into `p` and `ug`, which is as
 probable; so `pu` may go. Single characters are never dropped, because they can spell anything.
 
@@ -59,12 +59,12 @@ probability of the corpus never falls:
 >>> [piece for piece, score in model.items() if exp(score) > 0.01]
 ['g', 'ug', 'p', 'pu', 'n', 'un', 'b', 'bu', 's', 'hug']
 
-`h`, `u`, `hu`, `gs` and `ugs` are hardly used any more. Training is this in turns: some rounds of EM, then pruning,
-until the vocabulary has the wanted size.
+`h`, `u`, `hu`, `gs` and `ugs` are hardly used any more. Training alternates between both: some rounds of EM, then
+pruning, until the vocabulary has the wanted size.
 
-**Sampling.** The model has probabilities, so a segmentation can be drawn by them, in place of the best: *subword
-regularization*. Position by position from the end, `sample` draws the last piece by its share of `forward`. An exponent
-`alpha` below 1 makes rare ones more frequent.
+**Sampling.** The model has probabilities, so a segmentation can be drawn at random by them, instead of taking the best:
+*subword regularization*. Position by position from the end, `sample` draws the last piece by its share of `forward`. An
+exponent `alpha` below 1 makes rare ones more frequent.
 
 >>> rng = random.Random(1)
 >>> Counter(" ".join(sample("hugs", scores, rng, alpha=0.5)) for _ in range(1000)).most_common(3)
@@ -143,7 +143,7 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
-    """List the pieces that end at each position from 0 on: (start, score). A character without a piece is unknown.
+    """List the pieces that end at each position from 0 on: (start, score). A character that is not a piece is unknown.
 
     Examples:
         >>> lattice("ab", {"a": -1.0, "ab": -2.0})

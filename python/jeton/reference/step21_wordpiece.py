@@ -24,7 +24,7 @@ and `##gs` would be two tokens as well.
 both parts: how much more often do they occur together than their own frequencies would give? Merging the pair with the
 highest ratio raises the likelihood of the corpus most, under a model in which each token is drawn independently. With
 the corpus of step 20, the most frequent pair is `##u`+`##g`, 20 times. But `##u` is everywhere: 20/(36·20) = 0.028.
-`##g`+`##s` occurs 5 times only, and that is each `##s` there is: 5/(20·5) = 0.05.
+`##g`+`##s` occurs only 5 times, but `##s` occurs nowhere else: 5/(20·5) = 0.05.
 
 >>> words = {word: split_word(word) for word in CORPUS}
 >>> for rule in RULES:
@@ -48,8 +48,8 @@ SentencePiece has no WordPiece. *Encoding* is the same for all of them: BERT, Di
 
 Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it counts frequencies, too; Jeton has no likelihood rule.
 
-Left out: BERT's cleaning before (lower case, accents, a space around each Chinese character). A word of more than 200
-characters (in Hugging Face's code: 100, as here) is `[UNK]` without a look.
+Left out: BERT's normalization before encoding (lower case, accents, a space around each Chinese character). A word of
+more than 200 characters (in Hugging Face's code: 100, as here) is `[UNK]` without a search.
 
 **With Jeton.** `beside_jeton` writes the vocabulary to a `vocab.txt`, one token a line, and compares the tokens.
 

@@ -64,8 +64,9 @@ sign go with the word after it (step 14), so in Chinese, which puts no space aft
 A rule looks at the spelling that a pair would get. `lone_punctuation` allows it if it is one character, or has no
 punctuation mark or symbol, or is a part of one character: the three bytes of `，` must still be able to merge.
 
-**After it.** The model has no rows for the new ids (step 12). Random rows disturb it; a usual start is the mean of the
-rows of the old tokens that the new one replaces. Then the model must be trained further on text with the new tokens.
+**After the change.** The model has no rows for the new ids (step 12). Random rows disturb it; a usual start is the mean
+of the rows of the old tokens that the new one replaces. Then the model must be trained further on text with the new
+tokens.
 
 **With Jeton.** The same three changes. Each result of `merge_vocab` and `add_words` has a report, and a plan of the
 embedding rows. The commands read `english`, `chinese` and `start`, which `save` has written:

@@ -9,9 +9,8 @@ ten questions below is answered by output. The figures are those of three publis
 folder with their rank files, `r50k_base.tiktoken` and so on; Jeton's cache is one. Without a folder the lesson says so,
 and uses a small vocabulary of 321 tokens that it trains on a story, receipts and a log.
 
-**1. Why is arithmetic hard?** Where a number is cut depends on what was frequent in the corpus. In `6|77` the first
-token counts hundreds, in `8|04` too, but in `127` there is one for everything. The small vocabulary makes the same
-cuts as GPT-2:
+**1. Why is arithmetic hard?** Where a number is cut depends on what was frequent in the corpus. In `6|77` and `8|04`
+the first token is the hundreds, but `127` is a single token. The small vocabulary makes the same cuts as GPT-2:
 
 >>> tokens(small(), "127 + 677 = 804")
 '127| +| 6|77| =| 8|04   258 288 289 286 290 291 287'
@@ -24,8 +23,8 @@ cuts as GPT-2:
                              o200k   3+1 9,000
 
 Of the 9,000 numbers from 1000 to 9999, GPT-2 has 88 as one token, and splits the others in four ways. Later patterns
-cut after each three digits, but from the left: `677|3` plus `127|5` does not align by place value. From the right would
-(`Rules(digits_from_right=True)` in Jeton), or one digit at a time.
+cut after each three digits, but from the left: `677|3` plus `127|5` does not align by place value. Groups from the
+right would align (`Rules(digits_from_right=True)` in Jeton), and so would single digits.
 
 **2. Why does Chinese cost more than English?** Prices and context windows count tokens. A vocabulary has tokens for
 what was frequent in its corpus, and GPT-2's was English. The same sentence in both languages:

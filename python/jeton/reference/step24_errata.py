@@ -20,9 +20,10 @@ Counter({'ASCII': 128, 'continues': 64, 'begins 2 bytes': 30, 'begins 3 bytes': 
 
 Shown by RFC 3629, section 4, and by Python's codecs: `bytes([128]).decode("ascii")` raises an error.
 
-**2. “Unicode characters begin with \x.”** `\x` is notation in source code and in the output of `repr`, for a number
-of two hexadecimal digits. In bytes it is a byte, in text a code point up to 255. Nothing of it is in the data. Python
-prints the bytes of printable ASCII as they are and all others with `\x`, also where they belong to a character:
+**2. “Unicode characters begin with \x.”** `\x` is notation in source code and in the output of `repr`, for a number of
+two hexadecimal digits. In bytes the number is a byte, in text a code point up to 255. The notation itself is not in the
+data. Python prints the bytes of printable ASCII as they are and all others with `\x`, also where they belong to a
+character:
 
 >>> spellings("é")
 ('U+00E9', "'\\xe9'", "b'\\xc3\\xa9'")

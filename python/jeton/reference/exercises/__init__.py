@@ -1,8 +1,8 @@
 """The exercises: a file for each lesson, with a Chinese page beside it.
 
 The docstring of `exercises/step04.py` asks for functions, `exercises/step04.zh.md` asks for the same in Chinese, and
-`TASKS` has the cases that `python -m jeton.reference.check step04 my_file.py` runs. They are not hidden, because a
-course is not an exam; look at them after you have tried. Answers: the lesson itself, and `solutions/step04.py`.
+`TASKS` has the cases that `python -m jeton.reference.check step04 my_file.py` runs. You can read them, but try the
+exercise first. Answers: the lesson itself, and `solutions/step04.py`.
 """
 
 from __future__ import annotations

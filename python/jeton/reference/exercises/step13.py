@@ -11,8 +11,8 @@ occurs first.
 
 **2.** A file must be validated when it is read. Write `load(text)` for files of this kind: a line `left right` for each
 merge, whose new id is 256 for the first, 257 for the second and so on, and lines `special ID SPELLING`. It returns the
-merges `(left, right, new)` and a dictionary from spelling to id. A merge that uses an id which is not a byte and not
-made by an earlier merge is a `ValueError`, and so is a special id that another token has.
+merges `(left, right, new)` and a dictionary from spelling to id. If a merge uses an id that is neither a byte nor made
+by an earlier merge, raise a `ValueError`, and likewise for a special id that another token has.
 
 >>> load("97 98\\n256 99\\nspecial 300 <|end|>\\n")
 ([(97, 98, 256), (256, 99, 257)], {'<|end|>': 300})

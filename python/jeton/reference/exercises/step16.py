@@ -1,7 +1,7 @@
 """Exercise of step 16: fast encoding.
 
 `encode` of step 5 reads all ids again for each merge. Write `encode_fast(ids, ranks)`, with the same arguments and the
-same result, whose time grows little more than the length of the list: the last cases have 50,000 ids and many
+same result, whose time is about proportional to the length of the list: the last cases have 50,000 ids and many
 different merges, and a limit of ten seconds. `ranks` is a dictionary from `(left, right)` to `(rank, new)`.
 
 >>> encode_fast(list(b"ababa"), {(97, 98): (0, 256)})

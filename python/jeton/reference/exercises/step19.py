@@ -1,7 +1,7 @@
 """Exercises of step 19: characters in UTF-8, and the ids of fairseq.
 
 **1.** Write `one_char_len(first)`: how many bytes a character has that begins with the byte `first`, 1 to 4. For a byte
-that continues a character, give 1, as SentencePiece does: so a broken text is read on at the next byte.
+that continues a character, give 1, as SentencePiece does: then a broken text is continued at the next byte.
 
 >>> [one_char_len(byte) for byte in (0x61, 0xC3, 0xE5, 0xF0, 0x80)]
 [1, 2, 3, 4, 1]
