@@ -30,7 +30,7 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
         output: a folder with a plan, on a file system that all nodes share, or its URL.
         jobs: size of the array.
         cpus: cores of each job.
-        stage: for a shuffle, which takes two arrays: ``"spool"``, then ``"shuffle"``, with ``--dependency=afterok:JOB``.
+        stage: for a shuffle, which takes two arrays: ``"spool"``, then ``"shuffle"`` (``--dependency=afterok:JOB``).
 
     Raises:
         ShardError: there is no plan.
