@@ -189,7 +189,7 @@ def measure_pipeline(
 
 
 def cell(path: Path, measure: Callable[[], Facts]) -> Facts:
-    """The row of a cell: of an earlier call, or measured now."""
+    """The row of a cell, from an earlier call or measured now."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         row = measure()
@@ -200,7 +200,7 @@ def cell(path: Path, measure: Callable[[], Facts]) -> Facts:
 
 
 def inputs_of(folder: Path, megabytes: float) -> dict[str, Path]:
-    """The inputs of a size: of an earlier call, or made now."""
+    """The inputs of a size, from an earlier call or made now."""
     if not (folder / "inputs").exists():
         shutil.rmtree(folder / "unfinished", ignore_errors=True)
         write_inputs(folder / "unfinished", megabytes, NUM_FILES)

@@ -116,7 +116,7 @@ def measured(what: str, arguments: list[Any]) -> Facts:
 
 
 def step(place: Path, name: str, what: str, *arguments: Any) -> Facts:
-    """The row of a step: of an earlier call, or measured now."""
+    """The row of a step, from an earlier call or measured now."""
     done = place / "done" / f"{name.replace(' ', '-')}.json"
     if not done.exists():
         command = [sys.executable, __file__, "--data", str(place), "--one"]

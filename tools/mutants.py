@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "jeton"
-# What is sampled equally often -> its modules, and the tests that run for each.
+# Stratum, sampled equally often -> its modules, and the tests that run for each.
 STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "special tokens": (
         ("tokens/*.py",),

@@ -235,7 +235,7 @@ class Encoding(Sequence[Token]):
 
         Args:
             char: index of a character of the text.
-            sequence_index: 1: of the second text of a pair.
+            sequence_index: 1 for the second text of a pair.
 
         Returns:
             None if no token holds it: white space that the tokenizer drops or that the template trims, a position

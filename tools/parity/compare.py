@@ -209,7 +209,7 @@ def _smallest(tok: jeton.Tokenizer, mode: Mode, text: str) -> Difference:
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """A part of the text that still differs, and that could not be shortened in `SHRINK_CALLS` tries."""
+    """A part of the text that still differs, shortened with at most `SHRINK_CALLS` tries."""
     calls, size = 0, max(len(text) // 2, 1)
     while True:
         at = 0

@@ -203,7 +203,7 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
         return "refused", [str(error).replace(str(folder), "…")]
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
-    # Differences that docs/files.md names. Of other roles, SentencePiece's control pieces stay. The slow T5 numbers
+    # Differences that docs/files.md names. With other roles, SentencePiece's control pieces stay. The slow T5 numbers
     # additional tokens before its sentinels; CamemBERT has them in place of its own; its slow and its fast class differ
     # from each other in a special token that takes white space from normalized text.
     added = [*config.get("added_tokens_decoder", {}).values()]

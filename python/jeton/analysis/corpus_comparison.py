@@ -64,8 +64,8 @@ class CorpusComparison:
         frequencies: for each tokenizer int64[ids]: occurrences of each id, up to the highest one that occurs.
         shared_entries: int64[tokenizers, tokenizers]: distinct byte strings that are entries of both vocabularies.
         passages, passage_bytes: number of passages that are not split in the same way by all, and their bytes.
-        differences: the most frequent passages of at most 64 bytes. Of a corpus with more than 65,536 distinct ones,
-            those that occur late are not counted.
+        differences: the most frequent passages of at most 64 bytes. If a corpus has more than 65,536 distinct ones,
+            those that first occur late are not counted.
 
     Examples:
         >>> import jeton

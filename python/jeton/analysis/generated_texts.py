@@ -5,7 +5,7 @@ between two tokens. Between them the generator puts text that is rare in corpora
 white space, combining marks, joiners, scripts without spaces, characters from all of Unicode, non-ASCII digits, control
 characters, runs of one character.
 
-A seed gives the same texts on every machine and Python version: of the module `random` the generator uses only
+A seed gives the same texts on every machine and Python version: from the module `random`, the generator uses only
 `Random.random`, whose results are stable. It uses no Unicode property tables, which depend on the Python version.
 
 Cost: about 4 µs per text, and 50 ms once.

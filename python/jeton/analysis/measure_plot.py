@@ -19,7 +19,7 @@ def plot_table(sources: Sequence[str], ratios: Mapping[str, Sequence[float]], pa
     Args:
         sources: names.
         ratios: tokenizer -> bytes per token of each source.
-        path: of the file.
+        path: path of the file.
     """
     suffix = figure_suffix(path)
     height = min(1.3 + ROW_INCHES * len(sources), MAX_INCHES)

@@ -24,7 +24,7 @@ def plot_sizes(
         curve: the same of the line through them.
         parameters: of each point; empty if unknown.
         held_out_bytes: size of the text measured on.
-        path: of the file.
+        path: path of the file.
     """
     suffix = figure_suffix(path)
     with make_figure((7, 5.5 if parameters else 3.6)) as figure:

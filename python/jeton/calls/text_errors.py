@@ -1,7 +1,7 @@
 """Policies for lone surrogates in texts to encode, and for decoded bytes that are not UTF-8.
 
 A `str` may hold surrogates, which are not characters: from JSON with half of an escaped pair, or from a file name. The
-core refuses them. Only then are the texts examined, so valid text costs nothing.
+core refuses them. The texts are examined only after that, so valid text costs nothing.
 
 Source: openai/tiktoken, core.py (`encode`), which replaces them likewise.
 """

@@ -152,9 +152,9 @@ class Conversation:
 
     The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
 
-    `add` renders the messages to prove that the template leaves all of the text as it is. Of more than 48 messages it
-    renders the first and the last ones only. It renders all of them when their number has grown by a quarter; call
-    `prove` to do so at any time.
+    `add` renders the messages to prove that the template leaves all of the text as it is. If there are more than 48
+    messages, it renders only the first and the last ones. It renders all of them when their number has grown by a
+    quarter; call `prove` to do so at any time.
 
     Attributes:
         refusal: the reason why the last call of `add` appended nothing; else None.
@@ -425,7 +425,7 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of the text so far are not kept. Where the new text is the same, the runs are, too.
+        # The runs of the text so far are not kept. Equal text in the new rendering has equal runs.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)

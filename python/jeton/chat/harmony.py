@@ -44,8 +44,8 @@ class HarmonyMessage(TypedDict, total=False):
     """A message.
 
     Attributes:
-        role: of the author.
-        name: of the author; required for a tool (``"functions.weather"``).
+        role: role of the author.
+        name: name of the author; required for a tool (``"functions.weather"``).
         content: a text, or a list of ``{"type": "text", "text": …}`` and of the items of `system` and `developer`.
         channel: ``"analysis"``, ``"commentary"`` or ``"final"``.
         recipient: ``"functions.weather"`` in a call, ``"assistant"`` in its result.
@@ -377,7 +377,7 @@ class Harmony:
 
         Args:
             messages: `HarmonyMessage` dicts.
-            next_role: of the message to generate, whose header is begun: ``"assistant"`` for a prompt.
+            next_role: role of the message to generate, whose header is begun: ``"assistant"`` for a prompt.
             training: a final message at the end gets ``<|return|>``, as the model generates it, instead of ``<|end|>``.
             keep_analysis: keep reasoning even if the last reply is final. By default, messages of the channel
                 ``analysis`` before the first final one are then dropped.
@@ -465,7 +465,7 @@ class Harmony:
 
         Args:
             ids: the generated ids, or a whole conversation. The last message may lack its end token.
-            role: of the first message, whose header was begun by the prompt; None if ids begin with ``<|start|>``.
+            role: role of the first message, whose header was begun by the prompt; None if ids begin with ``<|start|>``.
             strict: if False, a header without a content is a message, whose text is the rest of the header.
 
         Raises:

@@ -136,7 +136,7 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     """Checks that a tokenizer has the special tokens of a preset.
 
     Args:
-        name: of the preset.
+        name: name of the preset.
         special_tokens: spellings of the tokenizer's special and other added tokens.
 
     Raises:

@@ -76,7 +76,7 @@ def dumped(value: Any) -> str:
 
 
 def skipped(items: Sequence[str], others: Sequence[str]) -> int:
-    """Returns how many items `others` has before the first of `items`; 0 if it does not have it.
+    """Returns the number of items in `others` before the first of `items`; 0 if it is missing.
 
     Examples:
         >>> skipped(["b", "c"], ["x", "b", "c"]), skipped(["b"], ["x"]), skipped([], ["x", "y"])

@@ -71,7 +71,7 @@ class Entry:
     Attributes:
         file: its path or URL.
         name: the path below the folder that was given; else as `file`.
-        is_named: True if the file is named itself, and not only a folder that has it.
+        is_named: True if the caller names the file itself, not just its folder.
         is_dangling: True for a link without a target.
         info: facts from the listing of an object store.
     """

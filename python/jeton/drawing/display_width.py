@@ -49,7 +49,7 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     Args:
         lines: the cells.
         num_names: number of columns of names.
-        sizes: widths of the columns; None: of the widest cells.
+        sizes: widths of the columns; None: those of the widest cells.
 
     Examples:
         >>> aligned([["name", "tokens"], ["天", "5"]], 1)
@@ -60,7 +60,7 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     return ["  ".join(map(padded, line, signed)).rstrip() for line in lines]
 
 
-# Where a line may end: after spaces, and beside a wide character, but not before closing nor after opening punctuation.
+# A line may end after spaces and beside a wide character, but not before closing or after opening punctuation.
 _CLOSING = "，。、；：？！）》」』”’…%)]}>,;:?!"
 _OPENING = "（《「『“‘([{<"
 

@@ -87,7 +87,7 @@ def visible(data: bytes) -> str:
 
 
 def quoted(token: bytes) -> str:
-    """Returns a token as a Python literal: of a `str`, or of `bytes` if they are not UTF-8.
+    """Returns a token as a Python literal: a `str`, or `bytes` if it is not UTF-8.
 
     Examples:
         >>> print(quoted(b" the"), quoted("小".encode()), quoted(b"a"))

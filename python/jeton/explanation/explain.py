@@ -1,6 +1,6 @@
 """Assembly of an `Explanation` from the core's results.
 
-Of a long text, only the pretokens and tokens that the reports display are computed; the others on first access.
+For a long text, only the pretokens and tokens that the reports display are computed; the others on first access.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`Explanation`: the steps from a text to its tokens, as text, JSON, colored terminal output and HTML.
 
 It stores merges instead of symbol sequences, which would take O(n²) memory for n symbols; sequences are replayed on
-demand. The text report and HTML are truncated and give the number of steps left out; the JSON is complete. Of a long
-text, `Tokenizer.explain` computes the totals and the pretokens and tokens that the reports display. The others are
+demand. The text report and HTML are truncated and give the number of steps left out; the JSON is complete. For a long
+text, `Tokenizer.explain` computes the totals, and the pretokens and tokens that the reports display. The others are
 computed on first access.
 """
 

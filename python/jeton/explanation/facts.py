@@ -163,7 +163,7 @@ def symbol_sequences(pretoken: ExplainedPretoken) -> Iterator[list[int]]:
     ids = list(pretoken.start_ids)
     yield list(ids)
     for merge in pretoken.merges:
-        # Of equal ranks the leftmost merges first, so a merge is always at the first occurrence of its pair.
+        # The leftmost of equal ranks merges first, so a merge is always at the first occurrence of its pair.
         index = ids.index(merge.left)
         while ids[index + 1] != merge.right:
             index = ids.index(merge.left, index + 1)
@@ -194,7 +194,7 @@ def explained(
     lookup: PieceLookup | None = None,
 ) -> ExplainedPretoken:
     """Converts the core's result for one pretoken; `by_chars`: whether initial symbols may cover other bytes than their
-    own; `lookup`: of a SentencePiece BPE model.
+    own; `lookup`: given for a SentencePiece BPE model.
 
     Examples:
         >>> steps = [(0, (1, 2, 0), 256, [], 1)]

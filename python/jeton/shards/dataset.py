@@ -357,7 +357,7 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """The metadata of a document: the fields that ``keep=`` named. Of a packed row: a list, for its documents.
+        """The metadata of a document, with the fields of ``keep=``; for a packed row, a list for its documents.
 
         Raises:
             ConfigError: the shards were made without `keep`.

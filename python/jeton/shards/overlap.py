@@ -24,7 +24,7 @@ def check_apart(
         places: the items of the corpus.
         inputs: their files.
         output: the folder.
-        suffix: of the shards.
+        suffix: suffix of the shards.
 
     Raises:
         ConfigError: one has; names it.

@@ -102,7 +102,7 @@ def check_packing(options: Mapping[str, Any]) -> None:
 
 
 def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
-    """The id of padding: of the token that is named, of the role pad, else eos."""
+    """The id of padding: the id of the given token, else that of the role pad, else eos."""
     if pad is not None:
         if pad not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"

@@ -82,15 +82,15 @@ class Report:
         sources: source -> its totals; a source is a file, or a folder if there are many. Counts have none.
         seconds: stage -> seconds of processor or waiting time of all tasks: read, parse, encode, write, sync.
         joined: files of all shards as one.
-        packing: of packed shards: length, method, rows, pieces of documents and padding, documents that were cut, ids
+        packing: for packed shards: length, method, rows, pieces of documents and padding, documents that were cut, ids
             of padding, ids that were dropped, and fill, the share of ids that are not padding.
         conversations: of conversations in rows: the policy for those that are longer than a row, their number
             (``too_long``), how many of them were truncated, split or dropped, and the replies that are left out
             (``replies_dropped``).
-        generations: of a shuffle to which inputs have been added: the number of shards of each `Generation`, whose
+        generations: for a shuffle to which inputs have been added: the number of shards of each `Generation`, whose
             documents are shuffled among themselves.
         arguments: path, glob, folder or URL as it was given -> its totals, if there are several.
-        kept: of shards with metadata: name of a field -> records that have it.
+        kept: for shards with metadata: name of a field -> records that have it.
 
     Examples:
         >>> import jeton, tempfile

@@ -30,7 +30,7 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
         output: a folder with a plan, on a file system that all nodes share, or its URL.
         jobs: size of the array.
         cpus: cores of each job.
-        stage: of a shuffle, which takes two arrays: ``"spool"``, then ``"shuffle"``, with ``--dependency=afterok:JOB``.
+        stage: for a shuffle, which takes two arrays: ``"spool"``, then ``"shuffle"`` (``--dependency=afterok:JOB``).
 
     Raises:
         ShardError: there is no plan.
@@ -83,7 +83,7 @@ def kubernetes_manifest(
         image: container image with Jeton.
         claim: the persistent volume claim that has the folder and the inputs.
         mount: where pods mount it; None: the parent of the folder.
-        stage: of a shuffle, which takes two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
+        stage: for a shuffle, which takes two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
 
     Raises:
         ShardError: there is no plan.

@@ -181,7 +181,7 @@ def result_error(result: object, name: str) -> AttributeError:
 
     Args:
         result: an `Encoding` or a `TokenBatch`.
-        name: of the attribute.
+        name: name of the attribute.
     """
     owner = type(result).__name__
     hint = RESULTS.get(owner, {}).get(name)

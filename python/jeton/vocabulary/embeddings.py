@@ -60,7 +60,7 @@ def read_embeddings(path: str | os.PathLike[str], name: str | None = None) -> ND
 
     Args:
         path: a ``.safetensors`` file, an index, or a folder.
-        name: of the tensor; None: the usual names are tried.
+        name: name of the tensor; None: the usual names are tried.
 
     Returns:
         float32[rows, width]

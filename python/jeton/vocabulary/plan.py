@@ -39,7 +39,7 @@ class Plan(PlanRows):
         weights: float64[m]: its weight; those of one new id add up to 1, except with ``"omp"``.
         donors: int64[n]: the id of the donor model whose row a new id gets; -1: none.
         method: name of the method for new entries.
-        seed: of the noise.
+        seed: seed of the noise.
 
     Examples:
         >>> import jeton
@@ -169,7 +169,7 @@ class Plan(PlanRows):
             donor: tokenizer of the donor, for ``"donor"``, ``"focus"`` and ``"omp"``.
             embeddings: float[ids of the donor, width], for ``"focus"`` and ``"omp"``.
             k: maximum number of old tokens of a row, for ``"focus"`` and ``"omp"``.
-            seed: of the noise.
+            seed: seed of the noise.
 
         Raises:
             ConfigError: an unknown method, or one without its donor; ids or weights of the function that do not fit.

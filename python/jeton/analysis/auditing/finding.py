@@ -20,7 +20,7 @@ class Example:
     Attributes:
         text: the entry's bytes as text, or the text that shows the fault.
         why: the reason, or the figure.
-        id: of the entry; None for a text.
+        id: id of the entry; None for a text.
 
     Examples:
         >>> Example("madeupword", "no pretoken has its characters next to each other", 50261).id

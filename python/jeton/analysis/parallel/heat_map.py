@@ -44,7 +44,7 @@ def plot_languages(
         relative: language -> relative number of tokens by tokenizer.
         baseline: name of the language that they are relative to.
         tokenizers: names.
-        path: of the file.
+        path: path of the file.
     """
     suffix = figure_suffix(path)
     rows = _rows(scripts, relative)

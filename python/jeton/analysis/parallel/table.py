@@ -26,7 +26,7 @@ class LanguageGroup(NamedTuple):
     """Languages with one script or of one family.
 
     Attributes:
-        name: of the script or family.
+        name: name of the script or family.
         languages: the languages.
         relative: for each tokenizer, the median of the languages' relative numbers of tokens.
         cells: for each tokenizer, the sum of the languages' measures.

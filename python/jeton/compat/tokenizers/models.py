@@ -199,7 +199,7 @@ class Model(Part):
 
         Args:
             folder: the folder.
-            prefix: of the names of the files, followed by a hyphen.
+            prefix: prefix of the names of the files, followed by a hyphen.
             name: the former name of `prefix`.
         """
         folder, prefix, name = text(folder), optional(text)(prefix), optional(text)(name)

@@ -100,7 +100,7 @@ class Option:
 
     Args:
         convert: argument → value in JSON.
-        default: of the argument; `REQUIRED` if there is none.
+        default: default of the argument; `REQUIRED` without one.
         argument: its name in the constructor; empty if it has no such argument.
         key: its name in JSON.
         load: value of parsed JSON → value in Jeton's types.

@@ -50,8 +50,8 @@ class PostProcessor(Part):
         """The encoding of a text, or of a pair, with special tokens and the offsets that this processor gives them.
 
         Args:
-            encoding: of the text.
-            pair: of the second text.
+            encoding: encoding of the text.
+            pair: encoding of the second text.
             add_special_tokens: whether special tokens are added.
         """
         from .encoding import Encoding

@@ -450,7 +450,7 @@ class State:
         self._watched = tuple((part, part.version) for part in seen)
 
     def id_to_token(self, id: int) -> str | None:
-        """The spelling of an id: of an added token that is normalized, its normalized content."""
+        """The spelling of an id; for an added token that is normalized, its normalized content."""
         built = self.current()
         known = self.added.get(id)
         if built is None:

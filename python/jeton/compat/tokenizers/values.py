@@ -146,7 +146,7 @@ def ignored(name: str, kind: str = "kwargs") -> None:
     """Reports an unknown option, as the original does.
 
     Args:
-        name: of the option.
+        name: name of the option.
         kind: the word of the message.
     """
     print(f"Ignored unknown {kind} option {name}")  # noqa: T201
@@ -213,7 +213,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
 
     Args:
         value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
-        name: of the type of an object.
+        name: name of the type of an object.
         most: maximum number of items of a list; if there are more, the last one is an ellipsis.
         longest: number of bytes of a string, likewise; None: unlimited.
 

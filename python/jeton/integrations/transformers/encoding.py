@@ -241,7 +241,7 @@ class Call:
         return data
 
     def _warn(self, tok: Any, rows: Rows) -> None:
-        """Warns of a row that is too long for the model, as the original does: of the first one only."""
+        """Warns of the first row that is too long for the model, as the original does."""
         limit = tok.model_max_length
         if self.max_length is None and self.verbose and rows.longest > limit:
             longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]

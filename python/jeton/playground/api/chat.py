@@ -2,7 +2,7 @@
 
 A tokenizer without a chat template is shown with one of Jeton's. Special tokens that it lacks are added for this view,
 and the response lists them. A token belongs to the part of the text with its first character that is not white space:
-``▁Answer`` is the message's, though the space before it is the template's.
+``▁Answer`` is the message's, although the space before it is the template's.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ class ShardWriter(ABC):
     ) -> None:
         """Appends documents: their ids, in the type of the file, the number of ids of each, and their sources.
 
-        `mask` has a value for each id, if the shard has a loss mask. Of a packed shard these are whole rows.
+        `mask` has a value for each id, if the shard has a loss mask. For a packed shard, the ids are whole rows.
         """
 
     @abstractmethod
@@ -338,7 +338,7 @@ class Layout(ABC):
     Attributes:
         name: as in ``format=``.
         dtypes: types that ids may have.
-        suffix: of the file of ids.
+        suffix: suffix of the file of ids.
         can_read: True if `jeton.shards.open` supports it.
         can_join: True if shards can be joined to one.
         can_mask: True if shards can have a loss mask.
