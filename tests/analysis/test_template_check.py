@@ -101,7 +101,7 @@ def test_generation_prompts() -> None:
         (CHATML, "</s>", "<|im_end|>", "turn", "the role eos is </s>"),
         (CHATML, None, "<|im_end|>", "turn", "no token has the role eos"),
         (HEADERS, "<|user|>", "<|user|>", "next turn", "the next message begins with <|user|>"),
-        ("{% for m in messages %}{{ m.content }};{% endfor %}", "</s>", None, None, "ends with no special token"),
+        ("{% for m in messages %}{{ m.content }};{% endfor %}", "</s>", None, None, "does not end with a special token"),
     ],
 )
 def test_stop_tokens(template: str, eos: str | None, token: str | None, writer: str | None, said: str | None) -> None:
@@ -146,7 +146,7 @@ def test_tools() -> None:
     partly = checked(names)  # without descriptions and parameters
     assert partly.facts["tools"]["definitions"] == "dropped"
     assert partly["template-tools"].severity == "warning"
-    assert "has no tools" in checked(PHI3)["template-tools"].summary
+    assert "does not support tools" in checked(PHI3)["template-tools"].summary
 
 
 def test_arguments_as_text() -> None:
@@ -154,7 +154,7 @@ def test_arguments_as_text() -> None:
     found = checked(template)
     assert found.facts["tools"]["arguments"] == "text"
     assert found.facts["tools"]["calls"] == "rendered"
-    assert "as objects" in found["template-tools"].summary
+    assert "fails on objects" in found["template-tools"].summary
 
 
 def test_reasoning() -> None:

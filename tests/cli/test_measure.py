@@ -66,7 +66,7 @@ def test_limit_time_plot_and_no_words(run: Run, path: Path, tmp_path: Path) -> N
     ("arguments", "message"),
     [
         (["--csv", "--json"], "--csv and --json exclude each other"),
-        (["--baseline", "other"], "--baseline other is none of the tokenizers"),
+        (["--baseline", "other"], "--baseline other is not one of the tokenizers"),
         (["--limit", "much"], "'much' is not a size"),
         (["--sort", "colour"], "'colour' is not one of"),
         (["--plot", "plot.txt"], "the suffix of a plot is .png"),

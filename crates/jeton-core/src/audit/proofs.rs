@@ -2,8 +2,8 @@
 //!
 //! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So it is in none if
 //! - its bytes are not part of UTF-8,
-//! - an added token, which is matched first, is part of it,
-//! - the normalizer leaves one of its characters in no text,
+//! - it contains an added token, which is matched first,
+//! - the normalizer replaces or removes one of its characters,
 //! - a pre-tokenizer removes one of them, or no pretoken has them next to each other,
 //! - the model forms other tokens of them (`model/unformed`),
 //! - it ends in the beginning of a character, and each character that this begins is excluded by one of these rules.
