@@ -371,7 +371,7 @@ def test_a_string_of_another_class_is_its_characters(
 def test_an_error_of_a_batch_names_the_text(tok: jeton.Tokenizer) -> None:
     with_special = tok.add_tokens(["<|end|>"])
     for bad, error, match in (
-        ("a\ud800", jeton.InvalidTextError, "text 2 of the batch: the text holds a lone surrogate at position 1"),
+        ("a\ud800", jeton.InvalidTextError, "text 2 of the batch: the text contains a lone surrogate at position 1"),
         ("ä" * 400 + "\ud800", jeton.InvalidTextError, "text 2 of the batch: .* at position 400"),
         ("a<|end|>", jeton.SpecialTokenError, r"text 2 of the batch: .*<\|end\|>.* at position 1"),
         (5, TypeError, "text 2 of the batch: a text is str or bytes, not int"),
@@ -406,10 +406,10 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.decode_batch(5), TypeError, "a batch must be a sequence of sequences of ids, not int"),
         (lambda: any_tok.decode_batch([5]), TypeError, r"batch\[0\] must be a sequence of integers, not int"),
         (lambda: any_tok.decode([104], invalid_utf8=5), jeton.ConfigError, "invalid_utf8=5"),
-        (lambda: any_tok.id_to_bytes("a"), TypeError, "an id is an integer, not str"),
-        (lambda: any_tok.id_to_token(None), TypeError, "an id is an integer, not NoneType"),
-        (lambda: any_tok.tree("a"), TypeError, "an id is an integer, not str"),
-        (lambda: any_tok.token_to_id(5), TypeError, "a token is bytes or str, not int"),
+        (lambda: any_tok.id_to_bytes("a"), TypeError, "an id must be an integer, not str"),
+        (lambda: any_tok.id_to_token(None), TypeError, "an id must be an integer, not NoneType"),
+        (lambda: any_tok.tree("a"), TypeError, "an id must be an integer, not str"),
+        (lambda: any_tok.token_to_id(5), TypeError, "a token must be bytes or str, not int"),
         (lambda: any_tok.encode(5), TypeError, "a text is str or bytes, not int"),
         (lambda: any_tok.encode("h", 5), TypeError, "a text is str or bytes, not int"),
         (lambda: any_tok.encode("h", special=5), jeton.ConfigError, "special=5"),
@@ -878,7 +878,7 @@ def test_it_has_a_length_and_members(kind: str) -> None:
     assert "<|no|>" not in tok
     assert "\ud800" not in tok
     assert b"\xff\xfe\xfd" not in tok
-    with pytest.raises(TypeError, match=r"a token is bytes or str, not int; `id in tok\.vocab`"):
+    with pytest.raises(TypeError, match=r"a token must be bytes or str, not int; `id in tok\.vocab`"):
         5 in tok  # type: ignore[operator]  # noqa: B015
     with pytest.raises(TypeError):
         iter(tok)  # type: ignore[call-overload]

@@ -581,7 +581,9 @@ def test_changes_since_the_lock_file_are_found(tmp_path: Path) -> None:
     (folder / "model.gguf").write_bytes(b"GGUF")
     assert "does not load" in jeton.doctor(folder, lock=lock).lock_differences[0]
     (folder / "model.gguf").unlink()
-    assert jeton.doctor(folder, lock=lock).lock_differences == ("model.gguf: jeton is in the lock file, but was not found",)
+    assert jeton.doctor(folder, lock=lock).lock_differences == (
+        "model.gguf: jeton is in the lock file, but was not found",
+    )
     tok = tokenizer("byte qwen2").add_tokens(["<new token>"])
     write(folder, tokenizer__json=as_json(tok), model__gguf=as_gguf(tokenizer("byte qwen2"), pre="qwen2"))
     found = jeton.doctor(folder, lock=lock)

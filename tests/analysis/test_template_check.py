@@ -101,7 +101,7 @@ def test_generation_prompts() -> None:
         (CHATML, "</s>", "<|im_end|>", "turn", "the role eos is </s>"),
         (CHATML, None, "<|im_end|>", "turn", "no token has the role eos"),
         (HEADERS, "<|user|>", "<|user|>", "next turn", "the next message begins with <|user|>"),
-        ("{% for m in messages %}{{ m.content }};{% endfor %}", "</s>", None, None, "does not end with a special token"),
+        ("{% for m in messages %}{{ m.content }};{% endfor %}", "</s>", None, None, "not end with a special token"),
     ],
 )
 def test_stop_tokens(template: str, eos: str | None, token: str | None, writer: str | None, said: str | None) -> None:
@@ -263,7 +263,7 @@ def test_errors() -> None:
         jeton.chat_check(None)
     with pytest.raises(ChatTemplateError, match="no chat template"):
         jeton.chat_check(TOK)
-    with pytest.raises(ChatTemplateError, match="broken in line 1"):
+    with pytest.raises(ChatTemplateError, match="syntax error in line 1"):
         checked("{% if %}")
     with pytest.raises(ConfigError, match="tok"):
         jeton.chat_check(7, CHATML)  # type: ignore[arg-type]

@@ -262,7 +262,7 @@ def test_a_template_without_markers(
     assert masks(tmp_path / "last", "bin") == [list(map(int, mask)) for mask in made]
     assert jeton.shards.verify(tmp_path / "last", progress=False).is_valid
     hidden = tok.with_chat_template("{{ messages[0].content }}")
-    with pytest.raises(FormatError, match=r"a\.jsonl:.*prints nothing of the assistant's messages"):
+    with pytest.raises(FormatError, match=r"a\.jsonl:.*does not render the assistant's messages"):
         make(corpus, tmp_path / "hidden", hidden)
 
 

@@ -84,7 +84,7 @@ def test_the_models_unknown_token_stays() -> None:
     tok = tokenizer("char gpt2")
     assert role_id(tok, "unk") == tok.token_to_id("<unk>")
     for other in ("<a>", None):
-        with pytest.raises(jeton.ConfigError, match="unknown token of the model is '<unk>'"):
+        with pytest.raises(jeton.ConfigError, match="model, whose unknown token is '<unk>'"):
             tok.with_roles(unk=other)
 
 

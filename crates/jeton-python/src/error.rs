@@ -95,7 +95,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
         }
         ErrorKind::Limit { at, count, limit } => {
             let at = place(at);
-            let message = format!("the character at position {at} takes {count} tokens, and the limit is {limit}");
+            let message = format!("the character at position {at} takes {count} tokens, more than the limit of {limit}");
             make::<ConfigError>(py, message, &[("position", number(at)), ("option", Fact::Text("max_tokens".into()))])
         }
         ErrorKind::Training(_) => make::<TrainingError>(py, message, &[]),
