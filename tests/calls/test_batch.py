@@ -629,7 +629,7 @@ def test_errors_of_texts_have_their_index() -> None:
             call(["a"], 5)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="a text is str or bytes, not int"):
             call(["a"], [5])  # type: ignore[list-item]
-        with pytest.raises(jeton.ConfigError, match="takes many texts"):
+        with pytest.raises(jeton.ConfigError, match="takes a list of texts"):
             call("a")
 
 

@@ -425,7 +425,7 @@ def test_wrong_calls() -> None:
         conv.add_sampled([-1])
     with pytest.raises(ConfigError, match="is not a message"):
         conv.add_sampled([], "text")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="holds set"):
+    with pytest.raises(ConfigError, match="has the type set"):
         conv.add_sampled(ids("ok"), {"content": {1, 2}})
     assert conv.ids == before
     conv.add_sampled(ids("ok"))

@@ -330,7 +330,7 @@ def test_errors_name_the_request() -> None:
     good = [{"role": "user", "content": "hi"}]
     picture = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "…"}}]}]
     with pytest.raises(
-        UnsupportedFeatureError, match=r"^B: messages\[0\].content\[0\]: content of type 'image_url' has"
+        UnsupportedFeatureError, match=r"^B: messages\[0\].content\[0\]: content of type 'image_url' is"
     ):
         jeton.chat_diff(TOK, good, picture)
     with pytest.raises(ConfigError, match=r"^A: messages is 7, not a list"):

@@ -251,9 +251,9 @@ BROKEN = [
     ("x", None, r"expected <\|start\|> at the beginning of a message, found id \d+ \(id number 1\)"),
     ("<|start|>critic<|message|>x", None, "unknown role 'critic'"),
     ("<|start|> <|message|>x", None, "a header without a role"),
-    ("<|channel|><|message|>x", "assistant", "without a name of the channel"),
+    ("<|channel|><|message|>x", "assistant", "without a channel name"),
     ("<|channel|>final", "assistant", "the ids end in a header"),
-    ("a b c d<|message|>x", "assistant", "more than a role"),
+    ("a b c d<|message|>x", "assistant", "unexpected text in a header"),
     ("<|channel|>final<|end|>", "assistant", "the ids end in a header"),
 ]
 

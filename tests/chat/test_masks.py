@@ -340,7 +340,7 @@ def test_refusals_say_why() -> None:
     refused("cannot be located", "{{ (messages | map(attribute='content') | join(' ')).casefold() }}")
     prompted = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
     refused(
-        "message 1: the text before it, .* does not begin with that of the prompt",
+        "message 1: the text before it, .* does not begin with the end of the prompt",
         prompted + "{% if add_generation_prompt %}[INST]answer:{% endif %}",
     )
     named = "{% for m in messages %}<|{{ m.role }}|>{{ m.name }}:{{ m.content }}{% endfor %}"

@@ -59,7 +59,7 @@ def test_what_a_file_said_of_a_role_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        ("<x>", r"eos='<x>' is not in the vocabulary; add_tokens\(\['<x>'\]\) makes it one"),
+        ("<x>", r"eos='<x>' is not in the vocabulary; add_tokens\(\['<x>'\]\) makes it a special token"),
         ("ab", r"eos='ab' is an entry of the vocabulary, but not a special token; add_tokens\(\['ab'\]\)"),
     ],
 )

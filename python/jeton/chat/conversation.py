@@ -720,9 +720,7 @@ def conversation(
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise wrong("messages", messages, 'a list of {"role": …, "content": …}')
     if not messages:
-        raise ConfigError(
-            "messages is empty: messages is empty: a conversation begins with at least one message", option="messages"
-        )
+        raise ConfigError("messages is empty: a conversation begins with at least one message", option="messages")
     flag(keep_sampled, "keep_sampled")
     prepared = prepare(tok, tools=tools, template=template, variables=variables)
     return Conversation(tok, prepared, messages, special=special, keep_sampled=keep_sampled)
