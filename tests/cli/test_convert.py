@@ -319,9 +319,9 @@ def test_a_copy_of_a_gguf_file(run: Run, tok: jeton.Tokenizer, path: Path, tmp_p
     assert run("convert", path, tmp_path / "new.gguf", "--like", old, "--strings", 100).code == 0
     assert jeton.load(tmp_path / "new.gguf").encode("lower") == tok.encode("lower")
     result = run("convert", path, tmp_path / "new.json", "--like", old)
-    assert (result.code, "--like is for OUT of the format gguf" in result.err) == (2, True)
+    assert (result.code, "--like needs an OUT of the format gguf" in result.err) == (2, True)
     result = run("convert", path, old, "--like", old)
-    assert (result.code, "is the file to copy, which is never changed" in result.err) == (2, True)
+    assert (result.code, "is the file to copy from, which is never changed" in result.err) == (2, True)
     assert old.read_bytes() == before
 
 

@@ -56,4 +56,4 @@ def test_errors(run: Run, path: Path) -> None:
     code, out, err = run("split", "-t", path, "-n", "5", "--errors", "replace", input=b"low\xff")
     assert code == 0
     assert "�" in out.decode()
-    assert "at 1 places became U+FFFD" in err
+    assert "replaced bytes that are not UTF-8 with U+FFFD at 1 places" in err

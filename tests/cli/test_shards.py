@@ -233,7 +233,7 @@ def test_usage_errors(arguments: list[str], message: str, run: Run) -> None:
 def test_errors_name_options(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     result = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--prepend-bos")
     assert result.code == 2
-    assert "the tokenizer has no role bos; name the token by --bos TOKEN" in result.err
+    assert "the tokenizer has no role bos; name the token with --bos TOKEN" in result.err
     run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok)
     other = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--append-eos")
     assert "was planned with --append-eos" in other.err
@@ -334,5 +334,5 @@ def test_a_missing_role_names_the_option(run: Run, rows: Path, tmp_path: Path) -
         command = ("shards", "plan", rows, "-o", tmp_path / "out", "-t", tmp_path / "plain.json")
         refused = run(*command, flag)
         assert refused.code == 2
-        assert f"name the token by {option} TOKEN: its special tokens are <|end|>" in refused.err
+        assert f"name the token with {option} TOKEN; special tokens: <|end|>" in refused.err
         assert run(*command[:4], tmp_path / option, *command[5:], option, "<|end|>").code == 0

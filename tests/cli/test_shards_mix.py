@@ -53,7 +53,7 @@ def test_parts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     [
         (["2"], "'2' is not a share between 0 and 1, like 0.01 or test=0.01"),
         (["0.0"], "0 is not a share between 0 and 1"),
-        (["0.1", "0.2"], "--validation is given twice for one part; name the others: --validation test=0.01"),
+        (["0.1", "0.2"], "--validation is given twice for the same part; name the others, as in --validation test=0.01"),
         (["../x=0.1"], "--validation: '../x' is not the name of a folder"),
         (["0.6", "test=0.6"], "--validation: its shares add up to 1.2, and leave nothing to 'train'"),
     ],
@@ -90,8 +90,8 @@ def test_mix(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--mix", "mix.toml", "rows.jsonl"], "--mix and CORPUS exclude each other; name the paths"),
-        (["--mix", "mix.toml", "--field", "x"], "--field and --mix exclude each other; give field to the sources"),
+        (["--mix", "mix.toml", "rows.jsonl"], "--mix and CORPUS cannot be combined; name the paths"),
+        (["--mix", "mix.toml", "--field", "x"], "--field and --mix cannot be combined; give field to the sources"),
         ([], "Missing argument 'CORPUS...'"),
         (["--mix", "none.toml"], "'none.toml' does not exist"),
         (["--mix", "mix.toml"], "mix.toml: it has no sources"),

@@ -96,7 +96,7 @@ def test_the_file_to_copy_is_never_changed(tmp_path: Path) -> None:
     old = old_file(tmp_path, bpe())
     os.link(old, tmp_path / "link.gguf")
     for path in (old, tmp_path / "link.gguf"):
-        with pytest.raises(jeton.ConfigError, match="is the file to copy, which is never changed"):
+        with pytest.raises(jeton.ConfigError, match="is the file to copy from, which is never changed"):
             tokenizer().save(path, like=old)
 
 

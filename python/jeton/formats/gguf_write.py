@@ -77,7 +77,7 @@ def write(
             write_file(file, {"general.architecture": _ARCHITECTURES[changes[f"{KEYS}model"].decode()], **changes})
         return
     if Path(path).exists() and Path(path).samefile(like):
-        raise ConfigError(f"{os.fspath(path)} is the file to copy, which is never changed; choose another output")
+        raise ConfigError(f"{os.fspath(path)} is the file to copy from, which is never changed; choose another output")
     with error_context(os.fspath(like), FORMAT):
         header = read_header(like, _is_wanted, tensors=True)
     changes = _changes(tok, accept_loss, header.values)

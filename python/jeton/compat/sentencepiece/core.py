@@ -106,7 +106,7 @@ class SentencePieceProcessor:
     def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
         """Loads a model; returns True."""
         if model_file and model_proto:
-            raise ValueError("model_file and model_proto exclude each other")
+            raise ValueError("model_file and model_proto cannot be combined")
         if model_proto:
             return self.load_from_serialized_proto(model_proto)
         if model_file:

@@ -45,7 +45,7 @@ def run(kwargs: dict[str, Any]) -> None:
     split = kwargs.pop("pretokenizer", None)
     may_differ = bool(kwargs.pop("allow_inconsistent_pretokenization", False))
     if normalizer and (clash := next((name for name in _NORMALIZER_KEYS if name in kwargs), None)):
-        raise ValueError(f"normalizer and {clash} exclude each other")
+        raise ValueError(f"normalizer and {clash} cannot be combined")
     options = of_keywords(kwargs)
     if normalizer:
         options.normalizer.update(specs.parse(specs.NORMALIZER, normalizer.serialized_normalizer_spec()))
@@ -93,7 +93,7 @@ class _Run:
             if not is_subword:
                 raise RuntimeError("only unigram and bpe models are trained with a pretokenizer")
             if self._split is not None and values["pretokenization_delimiter"]:
-                raise RuntimeError("pretokenizer and pretokenization_delimiter exclude each other")
+                raise RuntimeError("pretokenizer and pretokenization_delimiter cannot be combined")
         if 0 < values["input_sentence_size"] <= 100:
             raise RuntimeError("input_sentence_size must be over 100")
         if (values["input_format"] or "text") not in ("text", "tsv"):
