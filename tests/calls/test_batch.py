@@ -627,7 +627,7 @@ def test_errors_of_texts_have_their_index() -> None:
     for call in (BERT.encode_batch, BERT.tokenize_batch):
         with pytest.raises(TypeError, match="pairs must be a sequence of str or bytes, not int"):
             call(["a"], 5)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="a text is str or bytes, not int"):
+        with pytest.raises(TypeError, match="a text must be str or bytes, not int"):
             call(["a"], [5])  # type: ignore[list-item]
         with pytest.raises(jeton.ConfigError, match="takes a list of texts"):
             call("a")

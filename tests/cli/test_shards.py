@@ -99,7 +99,7 @@ def test_shuffle_and_pack(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
     assert (out / "shard-00001.bin").read_bytes() == (other / "shard-00001.bin").read_bytes()
     assert "--stage spool" in run("shards", "script", "slurm", other, "--stage", "spool").text
     changed = run("shards", "make", rows, "-o", out, *options[:-2])
-    assert "was planned with --packing 'best_fit', and this call has 'concatenate'" in changed.err
+    assert "was planned with --packing 'best_fit', but this call has 'concatenate'" in changed.err
 
 
 @pytest.mark.parametrize(("value", "length"), [("2048", 2048), ("2Ki", 2048), ("32ki", 32_768), ("2", 2)])

@@ -226,8 +226,8 @@ def test_what_cannot_be_chats(
     refused("turns of mask= is 'first'", mask={"turns": "first"})
     refused("mask= is a mapping", mask="last")
     refused("too_long='half'", too_long="half", pack=64, packing="best_fit")
-    refused("is for rows with whole conversations", too_long="drop")
-    refused("is for rows with whole conversations", too_long="drop", pack=64)
+    refused("applies to rows with whole conversations", too_long="drop")
+    refused("applies to rows with whole conversations", too_long="drop", pack=64)
     for option in ({"too_long": "drop"}, {"mask": {"stop": False}}):
         refused("is for conversations: pass chat=True", chat=False, **option)
     (tmp_path / "a.txt").write_text("low")
@@ -356,10 +356,10 @@ def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: j
     options |= {"packing": "best_fit"}
     old = jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", **options)
     assert "conversations" not in old.to_json()
-    with pytest.raises(ConfigError, match="was planned with too_long 'cut', and this call has 'truncate'"):
+    with pytest.raises(ConfigError, match="was planned with too_long 'cut', but this call has 'truncate'"):
         jeton.shards.plan(corpus, tmp_path / "c", chat_tok, **options)
     assert jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", **options).digest == old.digest
-    with pytest.raises(ConfigError, match=r"was planned with mask \{\}, and this call has"):
+    with pytest.raises(ConfigError, match=r"was planned with mask \{\}, but this call has"):
         jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", mask={"stop": False}, **options)
     new = jeton.shards.plan(corpus, tmp_path / "d", chat_tok, **options)
     facts = new.to_json()

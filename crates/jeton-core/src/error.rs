@@ -68,7 +68,7 @@ pub enum ErrorKind {
         reason: &'static str,
     },
     /// The text contains a special token, which the caller refuses.
-    #[error("the text holds the special token {token:?} at byte {at}")]
+    #[error("the text contains the special token {token:?} at byte {at}")]
     Special {
         /// The special token.
         token: String,

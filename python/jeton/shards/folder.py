@@ -307,7 +307,7 @@ class ShardFolder:
         try:
             facts = unsealed_json(data)
             if facts.get("task") != task or not _is_of(facts, plan, task, folder):
-                message = f"{where} is of another plan"
+                message = f"{where} belongs to another plan"
                 raise ShardError(f"{message}; {AGAIN}", path=where)
             _check_completion(facts, plan, task, folder == SPOOL)
         except ValueError as error:

@@ -169,7 +169,7 @@ class _Verifier:
         row_length = None if plan.packing is None else plan.packing["length"]
         given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")
         if given != (plan.digest, plan.num_shards, row_length):
-            self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it is of another plan; merge again")
+            self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it belongs to another plan; merge again")
             return self._result(0)
         sizes = self._folder.storage.sizes()
         for check in (self._check_completions, self._check_report, self._check_page):
@@ -315,7 +315,7 @@ class _Verifier:
         )
         if highest >= plan.vocab_size:
             self._problems.append(
-                f"{stem}: its highest id is {highest:,}, and the tokenizer has {plan.vocab_size:,} ids"
+                f"{stem}: its highest id is {highest:,}, but the tokenizer has {plan.vocab_size:,} ids"
             )
         self._highest = max(self._highest, highest)
         if plan.keep is not None:
@@ -404,7 +404,7 @@ class _Verifier:
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids are not those of its source"
         if len(found) < first + len(ends):
-            return f"it has {len(found):,} documents, and its source has at least {first + len(ends):,}"
+            return f"it has {len(found):,} documents, but its source has at least {first + len(ends):,}"
         for index, one, end in self._spread(ends):
             if not np.array_equal(found[first + index], expected.ids[one:end]):
                 return f"document {first + index} is not that of its source"

@@ -45,7 +45,7 @@ impl RegexReplacer {
     /// [`Error::unsupported`] for a construct that our dialect lacks, and for a regex that matches the empty text.
     pub fn new(pattern: &str, content: &str) -> Result<Self> {
         let refused = |what: String| {
-            let message = format!("a decoder's Replace of the regex {pattern:?} is not supported: it holds {what}");
+            let message = format!("a decoder's Replace of the regex {pattern:?} is not supported: it contains {what}");
             Error::unsupported(what, message)
         };
         let regex = Regex::new(&in_our_dialect(pattern).map_err(refused)?)?;

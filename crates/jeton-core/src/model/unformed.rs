@@ -15,7 +15,7 @@
 //! Cost: that of the merge trees; for an entry that ends inside of a character, a lookup for each part at its right edge; for Unigram the pieces inside of each entry.
 //!
 //! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where a content has several sequences of
-//! symbols; pieces of characters that are no pieces; whole words of WordPiece that are longer than its limit.
+//! symbols; pieces with characters that are not pieces; whole words of WordPiece that are longer than its limit.
 
 use super::bpe::Bpe;
 use super::linked_symbols::NONE;
