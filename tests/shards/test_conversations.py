@@ -117,7 +117,7 @@ def test_a_mask_that_is_not_that_of_the_source(
         path.write_bytes(bytes(path.stat().st_size))
         rehash(folder, path.name)
         problems = "; ".join(jeton.shards.verify(folder, progress=False).problems)
-        assert "not that of its source" in problems or "not those of their source" in problems
+        assert "differs from that of its source" in problems or "differ from those of their source" in problems
 
 
 @pytest.mark.parametrize("format", ["bin", "parquet"])
@@ -232,7 +232,7 @@ def test_what_cannot_be_chats(
         refused("is for conversations: pass chat=True", chat=False, **option)
     (tmp_path / "a.txt").write_text("low")
     refused(r"reads conversations from .jsonl, .*, \.arrow and \.tar, not from ", places=tmp_path / "a.txt")
-    with pytest.raises(ConfigError, match="chat= is for formats of ids"):
+    with pytest.raises(ConfigError, match="chat= applies to formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "out", format="counts", chat=True)
     make(corpus, tmp_path / "made", chat_tok, verify=False)
     with pytest.raises(ConfigError, match="was planned with chat ") as caught:

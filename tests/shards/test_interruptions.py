@@ -456,7 +456,7 @@ class TestVerify:
         name = "shard-00000.bin"
         (made / name).write_bytes(bytes((made / name).stat().st_size))
         rehash(made, name)
-        assert self.problems(made) == "shard-00000: its ids are not those of its source"
+        assert self.problems(made) == "shard-00000: its ids differ from those of its source"
 
     def test_a_missing_file(self, made: Path) -> None:
         (made / "shard-00001.bin").unlink()

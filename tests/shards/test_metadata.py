@@ -215,7 +215,7 @@ def test_damaged_metadata_is_found(records: Any, tok: jeton.Tokenizer, tmp_path:
     path.write_bytes(data.replace(b"a.jsonl-3", b"a.jsonl-4"))
     assert "hash differs" in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
     rehash(tmp_path / "out", path.name)
-    assert "it is not that of its source" in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
+    assert "it differs from that of its source" in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
     path.write_bytes(data[: data.rindex(b"\n", 0, -1) + 1])
     rehash(tmp_path / "out", path.name)
     assert ": lines " in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
@@ -236,7 +236,7 @@ def test_refusals(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
         make(corpus, tmp_path / "other", tok, keep=[""])
     with pytest.raises(ConfigError, match=r"keep='id' is not a list of strings"):
         make(corpus, tmp_path / "other", tok, keep="id")
-    with pytest.raises(ConfigError, match="keep= is for formats of ids"):
+    with pytest.raises(ConfigError, match="keep= applies to formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", keep=["id"])
 
 

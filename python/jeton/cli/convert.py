@@ -102,10 +102,10 @@ def convert(
     format = format or format_of(output)
     if format == "vocab":
         raise click.UsageError(
-            f"{output} would be a vocabulary dump, which cannot be loaded; pass another format by --to"
+            f"{output} would be a vocabulary dump, which cannot be loaded; pass another format with --to"
         )
     if format == "folder" and is_stream(output):
-        raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
+        raise click.UsageError(f"{output} is not a folder; pass the format of a file with --to")
     if like is not None and format != "gguf":
         raise click.UsageError("--like needs an OUT of the format gguf")
     if like is not None and Path(output).exists() and Path(output).samefile(like):

@@ -112,7 +112,7 @@ def _lessons(ending: str) -> Iterator[bytes]:
 
 
 def _write_corpus(parts: list[_Section]) -> None:
-    _headline(translate("Jeton {version}: training on what this machine has", version=jeton.__version__))
+    _headline(translate("Jeton {version}: training on text from this machine", version=jeton.__version__))
     for part in parts:
         line = translate(
             "  {name} {size} in {files}",

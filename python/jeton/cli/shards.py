@@ -163,8 +163,8 @@ def _plan_options(command: Function) -> Function:
         type=Share(),
         multiple=True,
         metavar="[NAME=]SHARE",
-        help="Make two folders, FOLDER/train and FOLDER/validation (or NAME), which gets this share of the "
-        "documents (0.01), selected by hash.",
+        help="Make two folders: FOLDER/train, and FOLDER/validation (or NAME) with this share of the documents "
+        "(0.01), selected by hash.",
     )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(

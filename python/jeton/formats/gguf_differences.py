@@ -55,7 +55,7 @@ def _differences(metadata: Metadata, values: Mapping[str, Any]) -> Iterator[tupl
     adds_bos = metadata.model == "llama" or (metadata.model == "gpt2" and pre in PRE and PRE[pre].add_bos)
     flag = "add_bos_token" if adds_bos else "add_eos_token" if metadata.model == "t5" else None
     if flag is not None and f"{KEYS}{flag}" not in values:
-        yield "template", f"the file does not say {flag}, which is true by llama.cpp's default"
+        yield "template", f"the file does not set {flag}, which is true by default in llama.cpp"
     added = metadata.added()
     for id, kind in enumerate(metadata.types):
         is_special = id in added and added[id].special

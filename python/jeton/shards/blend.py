@@ -172,7 +172,7 @@ class Blend:
             return packed
         length = integer(length, "rows", 1, (1 << 31) - 1)
         if packed not in (None, length):
-            message = f"{keyword('rows', length)}, and the shards are packed in rows of {packed:,} ids"
+            message = f"{keyword('rows', length)} contradicts the shards, which are packed in rows of {packed:,} ids"
             raise ConfigError(f"{message}: leave {keyword('rows')} out", option="rows")
         return length
 

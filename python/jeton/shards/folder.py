@@ -177,7 +177,7 @@ class ShardFolder:
         """Words for the folders of shards that a folder of a mix, or in parts, has; None for others."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
-            return f"{what}; else pass the folder of a source"
+            return f"{what}; otherwise pass the folder of a source"
         if any(self.has(f"{TRAIN}/{name}") for name in (PLAN, MIX)):
             return f"it has parts, each a folder of shards: pass {self.storage.location(TRAIN)}"
         return None

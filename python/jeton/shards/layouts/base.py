@@ -415,7 +415,7 @@ class Layout(ABC):
         highest = int(np.iinfo(asked).max)
         if vocab_size - 1 > highest:
             message = (
-                f"{keyword('dtype', asked)} holds ids up to {highest:,}, and the tokenizer has ids up to "
+                f"{keyword('dtype', asked)} holds ids up to {highest:,}, but the tokenizer has ids up to "
                 f"{vocab_size - 1:,}"
             )
             raise ConfigError(f"{message}; pass {keyword('dtype', 'auto')}")

@@ -74,7 +74,7 @@ class Mds(Layout):
         data, offsets = _read_head(path, len(config))
         head = int(offsets[0])
         if data[head - len(config) : head].tobytes() != config:
-            raise ShardError(f"{path}: its configuration is not that of the plan", path=str(path))
+            raise ShardError(f"{path}: its configuration differs from that of the plan", path=str(path))
         parse = _read_documents if facts.row_length is None else _read_rows
         columns, lengths = parse(path, data, offsets, facts)
         mask = columns.get("loss_mask")
