@@ -103,7 +103,7 @@ class TestPlaces:
     def test_a_folder_without_files_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / ".hidden").write_text("x")
-        with pytest.raises(FileNotFoundError, match=r"no files are read as documents, of 1 hidden \(\.hidden\)"):
+        with pytest.raises(FileNotFoundError, match=r"no file is read as documents: 1 hidden \(\.hidden\)"):
             open_corpus(tmp_path)
         with pytest.raises(FileNotFoundError, match="there are no files"):
             open_corpus(tmp_path / "s*")
@@ -493,7 +493,7 @@ class TestPipesAndDevices:
         found = [text for batch in open_corpus(pipe).batches() for text in batch.texts]
         writer.join()
         assert found == [(TEXT * 1000).encode()]
-        assert "is a pipe into which nothing has been written" in caplog.text
+        assert "into which nothing has been written" in caplog.text
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
     def test_ctrl_c_ends_the_wait_for_a_pipe(self, tmp_path: Path) -> None:

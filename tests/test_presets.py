@@ -80,10 +80,10 @@ def test_counts_that_are_not_split_at_the_special_tokens() -> None:
 @pytest.mark.parametrize(
     ("preset", "message", "option"),
     [
-        (None, "with pattern 'gpt4', and this call counts with pattern 'o200k' by default", "pattern"),
-        ("hf", "with pattern 'gpt4', and this call counts with pattern 'gpt2' by default", "pattern"),
-        ("minbpe", "with pattern 'gpt4', and this call counts with pattern 'none' by default", "pattern"),
-        ("bert", "with pattern 'gpt4', and this call counts with the stages BertNormalizer, BertPreT", "preset"),
+        (None, "with pattern 'gpt4', but this call counts with pattern 'o200k' by default", "pattern"),
+        ("hf", "with pattern 'gpt4', but this call counts with pattern 'gpt2' by default", "pattern"),
+        ("minbpe", "with pattern 'gpt4', but this call counts with pattern 'none' by default", "pattern"),
+        ("bert", "with pattern 'gpt4', but this call counts with the stages BertNormalizer, BertPreT", "preset"),
     ],
 )
 def test_counts_of_other_stages(preset: str | None, message: str, option: str) -> None:
@@ -209,7 +209,7 @@ def test_colliding_pieces_are_refused(options: dict[str, Any]) -> None:
 def test_a_token_that_comes_about_twice_is_an_error() -> None:
     """`#` and `###` merge to `##`. With `##a` it would spell a token that exists already."""
     preset = Hf(pre_tokenizer=[{"type": "WhitespaceSplit"}], continuing_subword_prefix="##")
-    with pytest.raises(jeton.TrainingError, match="comes about in two ways"):
+    with pytest.raises(jeton.TrainingError, match="can be formed in two ways"):
         jeton.train(["###a ba ###a ba"] * 5, 60, preset=preset, progress=False)
 
 

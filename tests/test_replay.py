@@ -182,7 +182,7 @@ def test_a_file_is_a_corpus_too(tmp_path: Path) -> None:
 
 def test_unsupported_replays_are_refused_by_name(data: Path) -> None:
     tok = jeton.train(["abab"], 257, pattern="none", progress=False)
-    with pytest.raises(jeton.ConfigError, match="10001 bytes are over the maximum of 10000"):
+    with pytest.raises(jeton.ConfigError, match="10001 bytes exceed the maximum of 10000"):
         jeton.replay(tok, ["a" * 10_001])
     with pytest.raises(jeton.TrainingError, match="no text"):
         jeton.replay(tok, [""])

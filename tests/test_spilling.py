@@ -180,11 +180,13 @@ def test_ctrl_c_keeps_what_was_counted(texts: list[str], plain: jeton.Counts, af
 def test_a_checkpoint_of_something_else_is_refused_by_name(texts: list[str], tmp_path: Path) -> None:
     few = texts[:3]
     counted(few, checkpoint=tmp_path)
-    with pytest.raises(ConfigError, match=r'was made with stages .*"gpt2".*, and this call has .*"o200k"'):
+    with pytest.raises(ConfigError, match=r'was made with stages .*"gpt2".*, but this call has .*"o200k"'):
         jeton.count_pretokens(few, limits=jeton.Limits(checkpoint=tmp_path), progress=False)
-    with pytest.raises(ConfigError, match=r'was made with special_tokens \[\], and this call has \["<x>"\]'):
+    with pytest.raises(ConfigError, match=r'was made with special_tokens \[\], but this call has \["<x>"\]'):
         counted(few, checkpoint=tmp_path, special_tokens=["<x>"])
-    with pytest.raises(ConfigError, match=r"another corpus: its 3 documents are not the first of this one, of which 2"):
+    with pytest.raises(
+        ConfigError, match=r"another corpus: its 3 documents are not the first ones of this corpus \(2 were read"
+    ):
         counted(few[:2], checkpoint=tmp_path)
     with pytest.raises(ConfigError, match="another corpus"):
         counted([few[0], few[2], few[1], "more"], checkpoint=tmp_path)

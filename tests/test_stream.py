@@ -355,7 +355,7 @@ def test_a_replacement_is_limited_id_by_id_too() -> None:
     core = dataclasses.replace(tok.definition, decoder=decoder).build(tok._core.vocabulary())
     for ids in ([97], [97, 97]):
         stream = core.text_stream([], [], errors="replace", skip_special=False)
-        with pytest.raises(jeton.ConfigError, match="the decoder makes more than"):
+        with pytest.raises(jeton.ConfigError, match="the decoder produces more than"):
             stream.push(ids[0] if len(ids) == 1 else ids)
         with pytest.raises(jeton.ConfigError, match="failed"):
             stream.push(97)

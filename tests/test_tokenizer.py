@@ -294,7 +294,7 @@ def test_encode_array_equals_encode(tok: jeton.Tokenizer) -> None:
         assert np.array_equal(ids, method(text, threads=1))
         assert ids.tolist() == tok.encode(text)
     for wrong in (None, 3, ["the"]):
-        with pytest.raises(TypeError, match="a text is str or bytes"):
+        with pytest.raises(TypeError, match="a text must be str or bytes"):
             method(wrong)  # type: ignore[arg-type]
 
 
@@ -371,10 +371,10 @@ def test_a_string_of_another_class_is_its_characters(
 def test_an_error_of_a_batch_names_the_text(tok: jeton.Tokenizer) -> None:
     with_special = tok.add_tokens(["<|end|>"])
     for bad, error, match in (
-        ("a\ud800", jeton.InvalidTextError, "text 2 of the batch: the text holds a lone surrogate at position 1"),
+        ("a\ud800", jeton.InvalidTextError, "text 2 of the batch: the text contains a lone surrogate at position 1"),
         ("ä" * 400 + "\ud800", jeton.InvalidTextError, "text 2 of the batch: .* at position 400"),
         ("a<|end|>", jeton.SpecialTokenError, r"text 2 of the batch: .*<\|end\|>.* at position 1"),
-        (5, TypeError, "text 2 of the batch: a text is str or bytes, not int"),
+        (5, TypeError, "text 2 of the batch: a text must be str or bytes, not int"),
     ):
         with pytest.raises(error, match=match) as caught:
             with_special.encode_batch(["the", "", bad, "old"], special="raise")  # type: ignore[list-item]
@@ -406,27 +406,27 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.decode_batch(5), TypeError, "a batch must be a sequence of sequences of ids, not int"),
         (lambda: any_tok.decode_batch([5]), TypeError, r"batch\[0\] must be a sequence of integers, not int"),
         (lambda: any_tok.decode([104], invalid_utf8=5), jeton.ConfigError, "invalid_utf8=5"),
-        (lambda: any_tok.id_to_bytes("a"), TypeError, "an id is an integer, not str"),
-        (lambda: any_tok.id_to_token(None), TypeError, "an id is an integer, not NoneType"),
-        (lambda: any_tok.tree("a"), TypeError, "an id is an integer, not str"),
-        (lambda: any_tok.token_to_id(5), TypeError, "a token is bytes or str, not int"),
-        (lambda: any_tok.encode(5), TypeError, "a text is str or bytes, not int"),
-        (lambda: any_tok.encode("h", 5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.id_to_bytes("a"), TypeError, "an id must be an integer, not str"),
+        (lambda: any_tok.id_to_token(None), TypeError, "an id must be an integer, not NoneType"),
+        (lambda: any_tok.tree("a"), TypeError, "an id must be an integer, not str"),
+        (lambda: any_tok.token_to_id(5), TypeError, "a token must be bytes or str, not int"),
+        (lambda: any_tok.encode(5), TypeError, "a text must be str or bytes, not int"),
+        (lambda: any_tok.encode("h", 5), TypeError, "a text must be str or bytes, not int"),
         (lambda: any_tok.encode("h", special=5), jeton.ConfigError, "special=5"),
         (lambda: any_tok.encode("h", threads="2"), jeton.ConfigError, "threads='2' is not a positive integer"),
         (lambda: any_tok.encode("h", dropout="2"), jeton.ConfigError, "dropout='2'"),
         (lambda: any_tok.encode("h", dropout=0.1, seed="2"), jeton.ConfigError, "seed='2'"),
         (lambda: any_tok.encode("h", dropout=0.1, nbest="2"), jeton.ConfigError, "nbest='2'"),
-        (lambda: any_tok.encode_array(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.encode_array(5), TypeError, "a text must be str or bytes, not int"),
         (lambda: any_tok.encode_array("h", threads="2"), jeton.ConfigError, "threads='2' is not a positive integer"),
         (lambda: any_tok.encode_array("h", threads=1.5), jeton.ConfigError, "threads=1.5"),
         (lambda: any_tok.encode_batch(5), TypeError, "texts must be a sequence of str or bytes, not int"),
         (lambda: any_tok.encode_batch(["h"], threads="2"), jeton.ConfigError, "threads='2' is not a positive integer"),
-        (lambda: any_tok.count(5), TypeError, "a text is str or bytes, not int"),
-        (lambda: any_tok.tokenize(5), TypeError, "a text is str or bytes, not int"),
-        (lambda: any_tok.explain(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.count(5), TypeError, "a text must be str or bytes, not int"),
+        (lambda: any_tok.tokenize(5), TypeError, "a text must be str or bytes, not int"),
+        (lambda: any_tok.explain(5), TypeError, "a text must be str or bytes, not int"),
         (lambda: any_tok.nbest("h", "2"), jeton.ConfigError, "n='2'"),
-        (lambda: any_tok.nbest(5, 2), (TypeError, jeton.ConfigError), "a text is str or bytes|one segmentation"),
+        (lambda: any_tok.nbest(5, 2), (TypeError, jeton.ConfigError), "a text must be str or bytes|one segmentation"),
         (lambda: any_tok.add_tokens(5), jeton.ConfigError, "tokens=5 is not a list of tokens"),
         (lambda: any_tok.add_tokens([5]), jeton.ConfigError, "tokens=5 is not a token"),
         (lambda: any_tok.with_options(special=5), jeton.ConfigError, "special=5"),
@@ -878,7 +878,7 @@ def test_length_and_membership(kind: str) -> None:
     assert "<|no|>" not in tok
     assert "\ud800" not in tok
     assert b"\xff\xfe\xfd" not in tok
-    with pytest.raises(TypeError, match=r"a token is bytes or str, not int; `id in tok\.vocab`"):
+    with pytest.raises(TypeError, match=r"a token must be bytes or str, not int; `id in tok\.vocab`"):
         5 in tok  # type: ignore[operator]  # noqa: B015
     with pytest.raises(TypeError):
         iter(tok)  # type: ignore[call-overload]

@@ -113,7 +113,7 @@ def test_rare_characters_are_unknown() -> None:
 
 def test_a_size_too_small_or_too_large_is_refused() -> None:
     with pytest.raises(
-        jeton.ConfigError, match=r"vocab_size=10 has no room: \d+ characters and 3 other entries"
+        jeton.ConfigError, match=r"vocab_size=10 is too small: \d+ characters and 3 other entries"
     ) as caught:
         train(lines(), 10, preset="unigram")
     assert caught.value.option == "vocab_size"

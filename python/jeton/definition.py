@@ -87,7 +87,7 @@ class Pattern:
         try:
             pattern.encode()
         except UnicodeEncodeError:
-            message = "the pattern holds a lone surrogate; expected valid Unicode text"
+            message = "the pattern contains a lone surrogate; expected valid Unicode text"
             raise ConfigError(message, option="pattern") from None
         names = cls.names()
         if pattern in names:
@@ -294,7 +294,7 @@ def core_json(facts: Mapping[str, Any]) -> str:
     """Facts as JSON for the core.
 
     Raises:
-        ConfigError: a string has a lone surrogate.
+        ConfigError: a string contains a lone surrogate.
 
     Examples:
         >>> core_json({"type": "Prepend", "prepend": "▁"})
@@ -304,7 +304,7 @@ def core_json(facts: Mapping[str, Any]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"a string has the surrogate {text[error.start]!a}, which is no character") from None
+        raise ConfigError(f"a string contains the lone surrogate {text[error.start]!a}") from None
     return text
 
 

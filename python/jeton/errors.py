@@ -278,7 +278,7 @@ class ChatTemplateError(JetonError, ValueError):
         line: line of the template, if known.
 
     Examples:
-        >>> ChatTemplateError("the chat template refuses in line 3: roles must alternate", line=3).line
+        >>> ChatTemplateError("the chat template rejects the messages in line 3: roles must alternate", line=3).line
         3
     """
 

@@ -1038,7 +1038,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         elif invalid_utf8 not in ("strict", "ignore"):
-            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
+            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is not one of "replace", "strict", "ignore"')
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
             return data.decode("utf-8", invalid_utf8)
@@ -1126,7 +1126,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         if unknown:
             _refuse(self.stream, unknown)
         if invalid_utf8 not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
+            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is not one of "replace", "strict", "ignore"')
         stops = [
             string(item, f"stop[{at}]")
             for at, item in enumerate([stop] if isinstance(stop, str) else strings(stop, "stop"))
@@ -1231,7 +1231,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             openai/tiktoken, core.py (`decode_with_offsets`).
         """
         if invalid_utf8 not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
+            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is not one of "replace", "strict", "ignore"')
         if type(ids) is list:  # as in `decode`
             try:
                 return self._core.decode_with_starts(ids, invalid_utf8, skip_special_tokens)
@@ -1684,7 +1684,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """True if `token_to_id` knows a token, by its spelling (`str`) or its bytes."""
         if not isinstance(token, str | bytes):
             kind = type(token).__name__
-            raise TypeError(f"a token is bytes or str, not {kind}; `id in tok.vocab` looks an id up")
+            raise TypeError(f"a token must be bytes or str, not {kind}; use `id in tok.vocab` to look up an id")
         try:
             self._spelling.id(token)
         except UnknownTokenError:
@@ -1821,13 +1821,13 @@ def _texts(
 ) -> tuple[list[str | bytes], list[str | bytes] | None]:
     """Lists of the texts of a batch and of their second texts."""
     if isinstance(texts, str | bytes):
-        raise ConfigError(f"{function} takes many texts; for one, call encode or pass [text]", option="texts")
+        raise ConfigError(f"{function} takes a list of texts; for one text, call encode or pass [text]", option="texts")
     if isinstance(pairs, str | bytes):
-        raise ConfigError(f"{function} takes many pairs; for one, pass [text], [pair]", option="pairs")
+        raise ConfigError(f"{function} takes a list of pairs; for one pair, pass [text], [pair]", option="pairs")
     first = _list(texts, "texts", "str or bytes")
     second = None if pairs is None else _list(pairs, "pairs", "str or bytes")
     if second is not None and len(second) != len(first):
-        raise ConfigError(f"pairs has {len(second)} texts, and texts has {len(first)}", option="pairs")
+        raise ConfigError(f"pairs has {len(second)} texts, but texts has {len(first)}", option="pairs")
     return first, second
 
 
@@ -1868,7 +1868,7 @@ def _index(id: Any) -> int:
     try:
         return index(id)
     except TypeError:
-        raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
+        raise TypeError(f"an id must be an integer, not {type(id).__name__}") from None
 
 
 # `Encoding.of_columns` and `TokenColumns`; their modules import more than loading needs.

@@ -82,7 +82,7 @@ def test_entries_equal_after_normalization_are_duplicates() -> None:
     tok = loaded({"model": model, "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}})
     found = audited(tok)
     assert found["duplicates"].facts["groups"] == [[1, 2]]
-    assert found["duplicates"].examples[0].why == "after normalization the same text as 2 ·low"
+    assert found["duplicates"].examples[0].why == "same text after normalization as 2 ·low"
     assert found["unreachable"].facts["ids"] == [1]  # no text keeps its capital
     assert "duplicates" in audited(loaded({"model": model, "pre_tokenizer": {"type": "Whitespace"}})).passed
 
@@ -270,9 +270,9 @@ def test_a_template_without_faults() -> None:
             "1 messages",
         ),
         (CHATML + PROMPT.replace("assistant", "model"), "<|im_end|>", "template-prefix", "generation prompt"),
-        (CHATML + PROMPT, "</s>", "template-stop", "ends with <|im_end|>, and the role eos is </s>"),
+        (CHATML + PROMPT, "</s>", "template-stop", "ends with <|im_end|>, but the role eos is </s>"),
         (CHATML + PROMPT, None, "template-stop", "no token has the role eos"),
-        (CHATML.replace("<|im_end|>", "") + PROMPT, "</s>", "template-stop", "ends with no special token"),
+        (CHATML.replace("<|im_end|>", "") + PROMPT, "</s>", "template-stop", "does not end with a special token"),
         (CHATML.replace("m.content", "m.content | trim") + PROMPT, "<|im_end|>", "template-content", "user"),
     ],
 )

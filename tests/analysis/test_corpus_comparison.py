@@ -112,7 +112,7 @@ def test_renyi_efficiency_and_vocabulary_overlap_equal_plain_python() -> None:
     assert found.used_entries("bytes") == 2
     with pytest.raises(jeton.ConfigError, match="order=0"):
         found.renyi_efficiency("bytes", 0)
-    with pytest.raises(jeton.ConfigError, match="'x' is none of the tokenizers: bytes, trained"):
+    with pytest.raises(jeton.ConfigError, match="'x' is not one of the tokenizers: bytes, trained"):
         found.agreement("x", "bytes")
 
 

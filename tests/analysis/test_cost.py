@@ -44,7 +44,7 @@ def test_table_shows_the_requested_columns() -> None:
         ({"price": -1}, "price=-1 is not a number of at least 0"),
         ({"price": float("nan")}, "price=nan"),
         ({"price": True}, "price=True"),
-        ({"price": {"x": 1}}, "price= has 'x', which is no tokenizer; there are: tok"),
+        ({"price": {"x": 1}}, "price= has 'x', which is not the name of a tokenizer; tokenizers: tok"),
         ({"window": 0}, "window=0"),
     ],
 )

@@ -274,7 +274,7 @@ def test_a_difference_without_a_proved_cause_is_marked(tmp_path: Path, monkeypat
     assert not found.agrees
     assert "x" in found.differences[0].text
     assert [one.proven for one in found.differences[0].causes] == [False]
-    assert "no cause is proved" in str(found)
+    assert "no cause was proved" in str(found)
 
 
 def test_a_reader_without_a_definition_is_compared_with_variants(
@@ -580,7 +580,9 @@ def test_changes_since_the_lock_file_are_found(tmp_path: Path) -> None:
     (folder / "model.gguf").write_bytes(b"GGUF")
     assert "does not load" in jeton.doctor(folder, lock=lock).lock_differences[0]
     (folder / "model.gguf").unlink()
-    assert jeton.doctor(folder, lock=lock).lock_differences == ("model.gguf: jeton is gone",)
+    assert jeton.doctor(folder, lock=lock).lock_differences == (
+        "model.gguf: jeton is in the lock file, but was not found",
+    )
     tok = tokenizer("byte qwen2").add_tokens(["<new token>"])
     write(folder, tokenizer__json=as_json(tok), model__gguf=as_gguf(tokenizer("byte qwen2"), pre="qwen2"))
     found = jeton.doctor(folder, lock=lock)
@@ -605,14 +607,14 @@ def test_a_new_reader_is_compared_with_the_lock_file(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"version": 2}, "version 2 of the lock file is not supported"),
-        ({"format": "x"}, "no lock file of jeton doctor"),
-        ({"texts": ["a"]}, "no lock file of jeton doctor"),
-        ({"readers": {"x": {"like": "y", "other": {}, "framed": None}}}, "no lock file of jeton doctor"),
-        ({"readers": 5}, "no lock file of jeton doctor"),
-        ({"versions": []}, "no lock file of jeton doctor"),
+        ({"format": "x"}, "not a lock file of jeton doctor"),
+        ({"texts": ["a"]}, "not a lock file of jeton doctor"),
+        ({"readers": {"x": {"like": "y", "other": {}, "framed": None}}}, "not a lock file of jeton doctor"),
+        ({"readers": 5}, "not a lock file of jeton doctor"),
+        ({"versions": []}, "not a lock file of jeton doctor"),
         (
             {"texts": ["a"], "framed": [], "readers": {"x": {"ids": [3], "framed": None}}},
-            "no lock file of jeton doctor",
+            "not a lock file of jeton doctor",
         ),
     ],
 )
@@ -624,7 +626,7 @@ def test_a_damaged_lock_file(change: dict[str, Any], message: str, tmp_path: Pat
     with pytest.raises(jeton.FormatError, match=message):
         jeton.doctor(folder, lock=lock)
     lock.write_bytes(b"\xff{")
-    with pytest.raises(jeton.FormatError, match="no lock file"):
+    with pytest.raises(jeton.FormatError, match="not a lock file"):
         jeton.doctor(folder, lock=lock)
 
 

@@ -127,7 +127,7 @@ def test_a_text_refused_by_one_side_is_a_difference() -> None:
     found = first(a, b, "abc", "ad")
     assert (found.text, found.left, found.right) == ("d", None, [3])
     assert found.left_error
-    assert "refuses it: character 'd'" in str(found)
+    assert "fails: character 'd'" in str(found)
     both = same_ids(a, b, ["a", "x", "b", "yy"], progress=False)
     assert (both.equal, both.compared, both.refused) == (True, 4, 2)
 

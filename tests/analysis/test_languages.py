@@ -91,7 +91,7 @@ def test_the_text_has_a_line_for_each_language(folder: Path, by: Any, figure: st
     lines = table.to_terminal(by=by, figure=figure).splitlines()
     num_rows = len(table.languages) if by == "language" else len(table.groups(by))
     assert len(lines) == 2 + num_rows + 1
-    assert lines[-1] == "left out, not complete: chr.txt"
+    assert lines[-1] == "left out as incomplete: chr.txt"
     if figure == "fertility" and by == "script":
         assert next(line for line in lines if line.startswith("Han")).endswith("3.00c")
 
@@ -102,7 +102,7 @@ def test_errors_name_what_is_wrong(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         jeton.languages(byte_tokenizer(), tmp_path / "none")
     (folder / "eng.md").write_text("twice")
-    with pytest.raises(jeton.ConfigError, match="one name"):
+    with pytest.raises(jeton.ConfigError, match="the same name"):
         jeton.languages(byte_tokenizer(), folder)
     (folder / "eng.md").unlink()
     (folder / "deu.txt").write_bytes(b"gr\xfc\xdfe und noch mehr")

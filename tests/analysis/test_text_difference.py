@@ -123,9 +123,9 @@ def test_differences_as_text_json_and_repr() -> None:
     assert found.to_html().startswith("<!doctype html>")
     assert found._repr_html_() in found.to_html()
     many = jeton.compare(BYTES, ("ab" * 30, "cb" * 30))
-    assert str(many).endswith("and 10 changes more")
+    assert str(many).endswith("and 10 more changes")
     long = jeton.compare(BYTES, ("", "a" * 1000))
-    assert "and 940 tokens more" in str(long)
+    assert "and 940 more tokens" in str(long)
     assert repr(long) == "TextDifference(0 tokens → 1,000: 0 removed, 1,000 added; the first 0 (0 bytes) are shared)"
 
 

@@ -559,7 +559,7 @@ def test_datasets_map_takes_batches() -> None:
 def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> None:
     for max_length, stride, adds in ((4, 3, True), (4, 9, True), (2, 1, True), (4, 5, False)):
         for overflow in (False, True):
-            with pytest.raises(jeton.ConfigError, match=rf"stride={stride} is more than the \d ids") as caught:
+            with pytest.raises(jeton.ConfigError, match=rf"stride={stride} exceeds the \d ids") as caught:
                 BERT.encode_batch(
                     texts, max_length=max_length, stride=stride, overflow=overflow, add_special_tokens=adds
                 )
@@ -588,12 +588,12 @@ def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> 
         (
             {"max_length": 4, "stride": 2},
             "stride",
-            "stride=2 is not below 2, the ids that text 1 of the batch keeps of",
+            "stride=2 is too large: text 1 of the batch keeps 2 of its",
         ),
         ({"side": "top"}, "side", 'side=\'top\' is not "right" or "left"'),
         ({"overflow": 1}, "overflow", "overflow=1 is neither True nor False"),
         ({"pairs": "ab"}, "pairs", "pass \\[text\\], \\[pair\\]"),
-        ({"pairs": ["a"]}, "pairs", "pairs has 1 texts, and texts has 2"),
+        ({"pairs": ["a"]}, "pairs", "pairs has 1 texts, but texts has 2"),
         (
             {"pairs": ["a", "abcdef"], "max_length": 7, "truncation": "only_first"},
             "truncation",
@@ -607,7 +607,7 @@ def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> 
         (
             {"max_length": 5, "truncation": "only_second"},
             "truncation",
-            "text 1 of the batch has 5 ids and no second text",
+            "text 1 of the batch has 5 ids but no second text",
         ),
     ],
 )
@@ -627,15 +627,15 @@ def test_errors_of_texts_have_their_index() -> None:
     for call in (BERT.encode_batch, BERT.tokenize_batch):
         with pytest.raises(TypeError, match="pairs must be a sequence of str or bytes, not int"):
             call(["a"], 5)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="a text is str or bytes, not int"):
+        with pytest.raises(TypeError, match="a text must be str or bytes, not int"):
             call(["a"], [5])  # type: ignore[list-item]
-        with pytest.raises(jeton.ConfigError, match="takes many texts"):
+        with pytest.raises(jeton.ConfigError, match="takes a list of texts"):
             call("a")
 
 
 def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     long = "a" * 20_000
-    with pytest.raises(jeton.ConfigError, match=r"overflow=True: 4e\+08 rows, of which text 1 .*smaller stride"):
+    with pytest.raises(jeton.ConfigError, match=r"overflow=True: 4e\+08 rows, .* from text 1 .*smaller stride"):
         BYTES.encode_batch(["a", long], ["b", long], max_length=2, overflow=True)
     assert len(BYTES.encode_batch([long], [long], max_length=2)) == 1
     monkeypatch.setattr("jeton.calls.batch_encoding.MAX_IDS", 50)

@@ -472,7 +472,7 @@ def test_errors_have_the_position_in_the_text() -> None:
     with pytest.raises(jeton.SpecialTokenError) as refused:
         tok.split(text, 30, special="raise")
     assert refused.value.position == text.index("<|x|>")
-    with pytest.raises(jeton.ConfigError, match="3 tokens, and the limit is 2") as limited:
+    with pytest.raises(jeton.ConfigError, match="3 tokens, more than the limit of 2") as limited:
         tok.split("ab今", 2)
     assert limited.value.position == 2
     with pytest.raises(jeton.InvalidTextError) as invalid:

@@ -197,7 +197,9 @@ def test_a_line_over_the_limit_is_split_inside() -> None:
 
 
 def test_errors_have_positions_in_the_text() -> None:
-    with pytest.raises(jeton.ConfigError, match="the character at position 4 takes 3 tokens, and the limit is 2") as of:
+    with pytest.raises(
+        jeton.ConfigError, match="the character at position 4 takes 3 tokens, more than the limit of 2"
+    ) as of:
         BYTES.split("a\n\nb今", 2, at="paragraph")
     assert (of.value.position, of.value.option) == (4, "max_tokens")
     with pytest.raises(jeton.InvalidTextError, match="at position 4"):

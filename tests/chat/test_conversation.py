@@ -153,9 +153,7 @@ def test_a_foreign_stop_token_is_refused_or_kept_on_request() -> None:
     conv = start(TWO_STOPS)
     conv.add_sampled(ids("ok</s>"))
     assert conv.add(user("bye")) is None
-    assert conv.refusal == (
-        "the reply ends with '</s>', where the template writes '<|im_end|><|im_start|>user<|user|>'"
-    )
+    assert conv.refusal == ("the reply ends with '</s>', but the template writes '<|im_end|><|im_start|>user<|user|>'")
     conv = start(TWO_STOPS, keep_sampled=True)
     conv.add_sampled(ids("ok</s>"))
     assert decoded(conv.add(user("bye"))) == "<|im_start|>user<|user|>bye<|im_end|><|im_start|>assistant<|user|>"
@@ -178,7 +176,7 @@ def test_an_added_token_at_the_end_is_not_a_stop_token() -> None:
     conv = start()
     conv.add_sampled(ids("ok</s>"))  # `</s>` is special, so it ends the reply
     assert conv.add(user("bye")) is None
-    assert conv.refusal == "the reply ends with '</s>', where the template writes '<|im_end|>\\n<|im_start|>user\\n'"
+    assert conv.refusal == "the reply ends with '</s>', but the template writes '<|im_end|>\\n<|im_start|>user\\n'"
 
 
 # ── sampled ids stay ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -279,7 +277,7 @@ def test_refusals_name_moved_tools_rewritten_messages_and_template_errors() -> N
     conv = start(refuses)
     conv.add_sampled(ids("ok"))
     assert conv.add(user("bye")) is None
-    assert conv.refusal == "the chat template refuses in line 1: three"
+    assert conv.refusal == "the chat template rejects the messages in line 1: three"
 
 
 def test_a_message_given_with_sampled_ids_is_compared_with_them() -> None:
@@ -364,7 +362,7 @@ def test_a_change_outside_of_the_rendered_part_is_found_later() -> None:
     conv = start(forgetful)
     grow(conv, 100)
     assert conv.refusal is not None
-    assert "all messages were last rendered when they were" in conv.refusal
+    assert "the last rendering of all messages had" in conv.refusal
     assert 100 < len(conv.messages) < 130
     assert conv.prove() is (len(conv.messages) < 101)
 
@@ -427,13 +425,13 @@ def test_wrong_calls_are_refused() -> None:
         conv.add_sampled([-1])
     with pytest.raises(ConfigError, match="is not a message"):
         conv.add_sampled([], "text")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="holds set"):
+    with pytest.raises(ConfigError, match="has the type set"):
         conv.add_sampled(ids("ok"), {"content": {1, 2}})
     assert conv.ids == before
     conv.add_sampled(ids("ok"))
     with pytest.raises(ConfigError, match="sampled already"):
         conv.add_sampled(ids("ok"))
-    with pytest.raises(ConfigError, match=r"add\(messages\) opens the next one"):
+    with pytest.raises(ConfigError, match=r"add\(messages\) to open the next one"):
         _ = conv.prompt_ids
     closed = conv.ids
     for messages in ("text", {"role": "user"}, None):

@@ -226,7 +226,7 @@ def test_a_generation_prompt_that_does_not_start_the_reply() -> None:
     found = jeton.chat_diff(TOK, messages[:1], messages, template=template)
     assert found.kind == "generation prompt"
     assert found.authors[0] == "the generation prompt"
-    assert found.cause.endswith("is not the start of message 1 (assistant) of B, the reply")
+    assert found.cause.endswith("(assistant) of B, the reply, does not begin with the generation prompt of A")
 
 
 def test_a_spelled_special_token() -> None:
@@ -330,12 +330,12 @@ def test_errors_name_the_request() -> None:
     good = [{"role": "user", "content": "hi"}]
     picture = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "…"}}]}]
     with pytest.raises(
-        UnsupportedFeatureError, match=r"^B: messages\[0\].content\[0\]: content of type 'image_url' has"
+        UnsupportedFeatureError, match=r"^B: messages\[0\].content\[0\]: content of type 'image_url' is"
     ):
         jeton.chat_diff(TOK, good, picture)
     with pytest.raises(ConfigError, match=r"^A: messages is 7, not a list"):
         jeton.chat_diff(TOK, 7, good)
-    with pytest.raises(ChatTemplateError, match=r"^B: the chat template refuses in line 1: no b"):
+    with pytest.raises(ChatTemplateError, match=r"^B: the chat template rejects the messages in line 1: no b"):
         jeton.chat_diff(
             TOK,
             good,

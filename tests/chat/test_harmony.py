@@ -183,7 +183,7 @@ def deep(levels: int) -> Any:
 
 
 HOSTILE: list[tuple[Any, str]] = [
-    ("x", "messages is a list"),
+    ("x", "messages must be a list"),
     (["x"], r"messages\[0\] is 'x', not an object"),
     ([{"role": "user"}], r"messages\[0\]\.content is None"),
     ([{"content": "x"}], r"messages\[0\]\.role is None"),
@@ -248,12 +248,12 @@ PARSED: list[tuple[str, str | None, Any]] = [
     ("<|message|>a<|channel|>b", "assistant", [{"role": "assistant", "content": "a<|channel|>b"}]),
 ]  # fmt: skip
 BROKEN = [
-    ("x", None, r"where a message begins with <\|start\|> \(id number 1\)"),
-    ("<|start|>critic<|message|>x", None, "the unknown role 'critic'"),
+    ("x", None, r"expected <\|start\|> at the beginning of a message, found id \d+ \(id number 1\)"),
+    ("<|start|>critic<|message|>x", None, "unknown role 'critic'"),
     ("<|start|> <|message|>x", None, "a header without a role"),
-    ("<|channel|><|message|>x", "assistant", "without a name of the channel"),
+    ("<|channel|><|message|>x", "assistant", "without a channel name"),
     ("<|channel|>final", "assistant", "the ids end in a header"),
-    ("a b c d<|message|>x", "assistant", "more than a role"),
+    ("a b c d<|message|>x", "assistant", "unexpected text in a header"),
     ("<|channel|>final<|end|>", "assistant", "the ids end in a header"),
 ]
 

@@ -208,7 +208,7 @@ def test_errors_of_broken_templates_are_short(name: str) -> None:
 
 
 def test_errors_have_the_line_of_the_template() -> None:
-    with pytest.raises(ChatTemplateError, match="refuses in line 3: roles must alternate") as error:
+    with pytest.raises(ChatTemplateError, match="rejects the messages in line 3: roles must alternate") as error:
         TOK.chat(HI, template="a\n{% if true %}\n{{ raise_exception('roles must alternate') }}\n{% endif %}")
     assert error.value.line == 3
     with pytest.raises(ChatTemplateError, match="line 2"):

@@ -296,7 +296,7 @@ def test_a_header_that_no_prompt_has_is_refused() -> None:
     assert said(TOK.chat(TURNS, template=source)) == ["uno<|end|>", "dos<|end|>"]
     chat = TOK.chat([user("one"), reply("uno"), reply("dos"), user("two")], template=source)
     with pytest.raises(
-        ChatTemplateError, match=r"begins in message 2: it follows a reply, and no prompt has '<\|assistant"
+        ChatTemplateError, match=r"begins in message 2: it follows a reply, and no prompt contains '<\|assistant"
     ):
         assert chat.mask
 
@@ -334,13 +334,13 @@ def test_refusals_name_the_reason() -> None:
             _ = TOK.chat(messages, template=source).mask
 
     refused(
-        "prints nothing of the assistant's messages",
+        "does not render the assistant's messages",
         "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
     )
-    refused("cannot be told apart", "{{ (messages | map(attribute='content') | join(' ')).casefold() }}")
+    refused("cannot be located", "{{ (messages | map(attribute='content') | join(' ')).casefold() }}")
     prompted = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
     refused(
-        "message 1: the text before it, .* does not begin with that of the prompt",
+        "message 1: the text before it, .* does not begin with the end of the prompt",
         prompted + "{% if add_generation_prompt %}[INST]answer:{% endif %}",
     )
     named = "{% for m in messages %}<|{{ m.role }}|>{{ m.name }}:{{ m.content }}{% endfor %}"

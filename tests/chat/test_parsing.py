@@ -298,7 +298,7 @@ def test_templates_that_lose_the_content() -> None:
     reply = parsed(upper, "hi<|im_end|>")
     assert reply.content == "hi"
     assert reply.refusal
-    with pytest.raises(ChatTemplateError, match="cannot be read back"):
+    with pytest.raises(ChatTemplateError, match="cannot be parsed back"):
         derive(lambda messages, prompt: "".join(f"{message['role']}{len(message['content'])}" for message in messages))
 
 

@@ -332,9 +332,9 @@ def test_presets_for_a_tokenizer() -> None:
 def test_a_tokenizer_without_template_names_the_presets_that_fit() -> None:
     messages = [{"role": "user", "content": "hi"}]
     with pytest.raises(
-        ChatTemplateError, match=r"template; pass template= .* tokens it has: 'qwen3', 'chatml'; tok.with"
+        ChatTemplateError, match=r"template; pass template= .* special tokens: 'qwen3', 'chatml'; tok.with"
     ):
         tokenizer("qwen3").chat(messages)
     bare = jeton.Tokenizer.from_merges({}, [])
-    with pytest.raises(ChatTemplateError, match=r"tokens of none of Jeton's \(chatml, .*PRESETS\['chatml'\].tokens"):
+    with pytest.raises(ChatTemplateError, match=r"none of Jeton's own \(chatml, .*PRESETS\['chatml'\].tokens"):
         bare.chat(messages)

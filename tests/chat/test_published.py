@@ -198,11 +198,11 @@ def test_a_continued_message_is_a_prefix_of_the_whole_chat() -> None:
     assert sum(piece.length for piece in chat.pieces) == len(chat.text)
     assert chat.turns[1].char_spans == [(11, 23)]
     refused: list[tuple[dict[str, Any], str]] = [
-        ({"continue_final_message": True, "add_generation_prompt": True}, "pass one of both"),
+        ({"continue_final_message": True, "add_generation_prompt": True}, "pass only one of them"),
         ({"continue_final_message": 1}, "continue_final_message=1 is not"),
         ({"continue_final_message": "reasoning"}, "no 'reasoning' to continue"),
-        ({"continue_final_message": True, "template": "{{ messages[1].content | upper }}"}, "does not end the last message"),
-        ({"continue_final_message": True, "template": "{{ messages[0].content }}"}, "does not end the last message"),
+        ({"continue_final_message": True, "template": "{{ messages[1].content | upper }}"}, "does not write the"),
+        ({"continue_final_message": True, "template": "{{ messages[0].content }}"}, "does not write the"),
     ]  # fmt: skip
     for options, text in refused:
         with pytest.raises(JetonError) as caught:
@@ -303,7 +303,7 @@ def test_errors_say_what_to_pass() -> None:
     for messages, options, text in [
         (HI, {"tools": [function]}, "a Python function is not supported, pass its schema"),
         ([Model()], {}, "pass its model_dump()"),
-        (HI, {"variables": {"documents": ["x"]}}, "documents is a list of objects"),
+        (HI, {"variables": {"documents": ["x"]}}, "documents must be a list of objects"),
     ]:
         with pytest.raises(JetonError) as caught:
             tok.chat(messages, template=PRINTS, **options)  # type: ignore[arg-type]

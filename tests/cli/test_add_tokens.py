@@ -62,7 +62,7 @@ def test_a_template_in_a_file(run: Run, file: Path, tmp_path: Path) -> None:
     [
         (("--chat-template", "nope"), 1, "no chat template 'nope': neither a file, nor one of chatml"),
         (("--eos", ""), 2, "--eos is empty"),
-        (("--chat-template", "broken.jinja"), 1, "the chat template is broken in line 1"),
+        (("--chat-template", "broken.jinja"), 1, "the chat template has a syntax error in line 1"),
     ],
 )
 def test_wrong_arguments_write_no_file(

@@ -163,4 +163,7 @@ def test_diff_prints_the_first_difference(run: Run, path: Path, template: Path, 
     broken = run(*arguments, a, b)
     assert (broken.code, "b.json is not JSON" in broken.err) == (1, True)
     b.write_text('[{"role": "user", "content": [{"type": "image"}]}]')
-    assert "B: messages[0].content[0]: content of type 'image' has no template form" in run(*arguments, a, b).err
+    assert (
+        "B: messages[0].content[0]: content of type 'image' is not supported by chat templates"
+        in run(*arguments, a, b).err
+    )

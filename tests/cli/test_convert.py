@@ -76,7 +76,7 @@ def test_a_template_and_a_decoder_that_are_accepted_as_lost_are_not_compared(run
     model["merges"] = ["b a", "a b", "▁ ab", "ab a"]
     (tmp_path / "a.json").write_text(json.dumps({**file, "decoder": None}))
     refused = run("convert", tmp_path / "a.json", tmp_path / "b.model", *accepted)
-    assert "these merges: with any scores that give their order, it would also join 'a' and 'ba'" in refused.err
+    assert "these merges: any scores that reproduce their order would also join 'a' and 'ba'" in refused.err
     assert left(tmp_path) == ["a.json", "a.model"]
 
 
@@ -317,9 +317,9 @@ def test_a_copy_of_a_gguf_file(run: Run, tok: jeton.Tokenizer, path: Path, tmp_p
     assert run("convert", path, tmp_path / "new.gguf", "--like", old, "--strings", 100).code == 0
     assert jeton.load(tmp_path / "new.gguf").encode("lower") == tok.encode("lower")
     result = run("convert", path, tmp_path / "new.json", "--like", old)
-    assert (result.code, "--like is for OUT of the format gguf" in result.err) == (2, True)
+    assert (result.code, "--like needs an OUT of the format gguf" in result.err) == (2, True)
     result = run("convert", path, old, "--like", old)
-    assert (result.code, "is the file to copy, which is never changed" in result.err) == (2, True)
+    assert (result.code, "is the file to copy from, which is never changed" in result.err) == (2, True)
     assert old.read_bytes() == before
 
 

@@ -49,11 +49,11 @@ def test_errors_have_exit_codes(run: Run, path: Path) -> None:
     assert run("split", "-t", path, "-n", "3", "--separator", "-", "--json", "low")[0] == 2
     code, out, err = run("split", "-t", path, "-n", "1", "今")
     assert (code, out) == (1, b"")
-    assert "position 0 takes 3 tokens, and the limit is 1" in err
+    assert "position 0 takes 3 tokens, more than the limit of 1" in err
     code, out, err = run("split", "-t", path, "-n", "5", input=b"low\xff")
     assert (code, out) == (1, b"")
     assert "not UTF-8 at byte 3" in err
     code, out, err = run("split", "-t", path, "-n", "5", "--errors", "replace", input=b"low\xff")
     assert code == 0
     assert "�" in out.decode()
-    assert "at 1 places became U+FFFD" in err
+    assert "replaced bytes that are not UTF-8 with U+FFFD at 1 places" in err

@@ -10,7 +10,7 @@ import jeton
 
 from .conftest import Run
 
-SAID = "jeton: using the default tokenizer, which is that of no model; -t selects another\n"
+SAID = "jeton: using the default tokenizer, which does not belong to any model; select another with -t\n"
 IDS = " ".join(map(str, jeton.default().encode("hello")))
 
 
@@ -54,4 +54,4 @@ def test_a_given_tokenizer_prints_no_notice(run: Run, path: Path) -> None:
 def test_a_pattern_needs_a_tokenizer(run: Run) -> None:
     done = run("count", "hello", "--pattern", "gpt2")
     assert done.code == 2
-    assert "--pattern applies to a rank file, given by -t" in done.err
+    assert "--pattern applies to a rank file, given with -t" in done.err

@@ -65,8 +65,8 @@ def test_limit_time_plot_and_no_words(run: Run, path: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--csv", "--json"], "--csv and --json exclude each other"),
-        (["--baseline", "other"], "--baseline other is none of the tokenizers"),
+        (["--csv", "--json"], "--csv and --json cannot be combined"),
+        (["--baseline", "other"], "--baseline other is not one of the tokenizers"),
         (["--limit", "much"], "'much' is not a size"),
         (["--sort", "colour"], "'colour' is not one of"),
         (["--plot", "plot.txt"], "the suffix of a plot is .png"),

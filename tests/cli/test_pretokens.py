@@ -43,7 +43,7 @@ def test_files_of_counts_add_up(run: Run, corpus: Path, tmp_path: Path) -> None:
     assert f"1 file is not read: 1 read already ({one})" in repeated.err
     mixed = run("pretokens", one, corpus / "a.txt", "-o", both)
     assert mixed.code == 1
-    assert "a.txt is not: count that one first" in mixed.err
+    assert "a.txt is not: count the latter first" in mixed.err
 
 
 def test_the_report_as_text_and_json(run: Run, corpus: Path) -> None:

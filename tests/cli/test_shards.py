@@ -99,7 +99,7 @@ def test_shuffled_and_packed_shards(run: Run, rows: Path, tok: Path, tmp_path: P
     assert (out / "shard-00001.bin").read_bytes() == (other / "shard-00001.bin").read_bytes()
     assert "--stage spool" in run("shards", "script", "slurm", other, "--stage", "spool").text
     changed = run("shards", "make", rows, "-o", out, *options[:-2])
-    assert "was planned with --packing 'best_fit', and this call has 'concatenate'" in changed.err
+    assert "was planned with --packing 'best_fit', but this call has 'concatenate'" in changed.err
 
 
 @pytest.mark.parametrize(("value", "length"), [("2048", 2048), ("2Ki", 2048), ("32ki", 32_768), ("2", 2)])
@@ -233,7 +233,7 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], message: str, run: Run
 def test_errors_name_options(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     result = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--prepend-bos")
     assert result.code == 2
-    assert "the tokenizer has no role bos; name the token by --bos TOKEN" in result.err
+    assert "the tokenizer has no role bos; name the token with --bos TOKEN" in result.err
     run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok)
     other = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--append-eos")
     assert "was planned with --append-eos" in other.err
@@ -336,5 +336,5 @@ def test_a_missing_role_names_the_option(run: Run, rows: Path, tmp_path: Path) -
         command = ("shards", "plan", rows, "-o", tmp_path / "out", "-t", tmp_path / "plain.json")
         refused = run(*command, flag)
         assert refused.code == 2
-        assert f"name the token by {option} TOKEN: its special tokens are <|end|>" in refused.err
+        assert f"name the token with {option} TOKEN; special tokens: <|end|>" in refused.err
         assert run(*command[:4], tmp_path / option, *command[5:], option, "<|end|>").code == 0

@@ -29,7 +29,7 @@ def tok(tmp_path: Path) -> Path:
 def test_kept_fields_are_stored(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     made = run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--keep", "id,url")
     assert made.code == 0, made.err
-    assert "no record has the field 'url', which was to be kept" in made.err
+    assert "no record has the field 'url' that was to be kept" in made.err
     assert jeton.shards.open(tmp_path / "out").metadata(7) == {"id": 7}
     twice = run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--keep", "id,id")
     assert "--keep has 'id', which is given twice" in twice.err
@@ -53,7 +53,7 @@ def test_validation_parts_are_written(run: Run, rows: Path, tok: Path, tmp_path:
     [
         (["2"], "'2' is not a share between 0 and 1, like 0.01 or test=0.01"),
         (["0.0"], "0 is not a share between 0 and 1"),
-        (["0.1", "0.2"], "--validation is given twice for one part; name the others: --validation test=0.01"),
+        (["0.1", "0.2"], "--validation is given twice for the same part; name the others"),
         (["../x=0.1"], "--validation: '../x' is not the name of a folder"),
         (["0.6", "test=0.6"], "--validation: its shares add up to 1.2, and leave nothing to 'train'"),
     ],
@@ -92,8 +92,8 @@ def test_a_mix_is_written_from_a_file(run: Run, rows: Path, tok: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--mix", "mix.toml", "rows.jsonl"], "--mix and CORPUS exclude each other; name the paths"),
-        (["--mix", "mix.toml", "--field", "x"], "--field and --mix exclude each other; give field to the sources"),
+        (["--mix", "mix.toml", "rows.jsonl"], "--mix and CORPUS cannot be combined; name the paths"),
+        (["--mix", "mix.toml", "--field", "x"], "--field and --mix cannot be combined; give field to the sources"),
         ([], "Missing argument 'CORPUS...'"),
         (["--mix", "none.toml"], "'none.toml' does not exist"),
         (["--mix", "mix.toml"], "mix.toml: it has no sources"),
@@ -114,4 +114,4 @@ def test_settings_for_training_systems(run: Run, rows: Path, tok: Path, tmp_path
     assert run("shards", "mix", tmp_path / "out", "--write", "megatron").text == f"1.0 {tmp_path}/out/shard-00000\n"
     other = run("shards", "mix", tmp_path / "out", "--write", "olmo")
     assert other.code == 1
-    assert "has shards of format 'megatron', and olmo reads its own; make them in the format olmo" in other.err
+    assert "has shards of format 'megatron', but olmo reads only its own; make them in the format olmo" in other.err

@@ -278,7 +278,7 @@ def test_a_failed_save_keeps_the_trained_tokenizer(
     result = run("train", corpus, "-o", out, "-s", 40, "--preset", "sentencepiece")
     assert result.code == 1
     rescued = tmp_path / "x.model.tokenizer.json"
-    assert f"{out} could not be saved; the tokenizer is in {rescued}" in result.err
+    assert f"{out} could not be saved; the tokenizer was saved to {rescued}" in result.err
     assert len(jeton.load(rescued)) == 40
 
 

@@ -123,8 +123,8 @@ def test_text_can_be_read_in_every_theme(page: Any, name: str, theme: str) -> No
 
 def test_long_values_are_cut_off() -> None:
     many = jeton.compare([BYTES], "a" * 1000)._repr_html_()
-    assert "and 800 tokens more" in many
-    assert "rows more" in TOK.encode_batch(["the"] * 20)._repr_html_()
+    assert "and 800 more tokens" in many
+    assert "more rows" in TOK.encode_batch(["the"] * 20)._repr_html_()
     assert len(TOK.split("a" * 9000, 8000)[0]._repr_html_()) < 4000
     assert "10 messages more" in TOK.chat([{"role": "user", "content": "a"}] * 60)._repr_html_()
     assert TOK.encode_batch([])._repr_html_()

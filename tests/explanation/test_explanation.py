@@ -179,7 +179,7 @@ def test_a_long_text_is_shortened_in_words_and_complete_in_json(monkeypatch: pyt
     assert "  … 1 merge more: too long to show here; the JSON has them all\n" in words
     assert "  o l d e … 2 more\n" in words
     assert words.endswith("\n… 2 pretokens more with 3 merges: too long to show here; the JSON has them all")
-    assert explanation.to_terminal(color=False).endswith("… and 4 tokens more")
+    assert explanation.to_terminal(color=False).endswith("… and 4 more tokens")
     assert "… 2 pretokens more" in explanation.html
     assert "… 1 merge more" in explanation.html
     data = json.loads(json.dumps(explanation.to_json()))
@@ -246,7 +246,7 @@ class TestLongTexts:
         for part in ("pretokens", "tokens"):
             monkeypatch.setattr(getattr(explanation, part), "_load", lambda: pytest.fail("everything is computed"))
         assert "too long to show here" in str(explanation)
-        assert "tokens more" in explanation.to_terminal(color=False)
+        assert "more tokens" in explanation.to_terminal(color=False)
         assert explanation.html
 
     def test_lazy_sequences_support_indices_and_slices(self, tok: jeton.Tokenizer) -> None:

@@ -254,7 +254,7 @@ def test_contradictions_are_errors(change: dict[str, Any], message: str, tmp_pat
 def test_a_token_that_is_always_added_is_needed(tmp_path: Path) -> None:
     values = bert()
     del values["tokenizer.ggml.bos_token_id"]  # 101 by default, and there are 8 tokens
-    with pytest.raises(jeton.FormatError, match="there is no bos token, which is added to texts") as caught:
+    with pytest.raises(jeton.FormatError, match="texts get a bos token, but the file defines none") as caught:
         load(tmp_path, values)
     assert caught.value.place == "tokenizer.ggml.bos_token_id"
 

@@ -96,7 +96,7 @@ def test_the_file_to_copy_is_never_changed(tmp_path: Path) -> None:
     old = old_file(tmp_path, bpe())
     os.link(old, tmp_path / "link.gguf")
     for path in (old, tmp_path / "link.gguf"):
-        with pytest.raises(jeton.ConfigError, match="is the file to copy, which is never changed"):
+        with pytest.raises(jeton.ConfigError, match="is the file to copy from, which is never changed"):
             tokenizer().save(path, like=old)
 
 
@@ -184,7 +184,7 @@ def test_like_is_for_this_format(tmp_path: Path) -> None:
     with pytest.raises(jeton.ConfigError, match=r"like.* is for the format gguf"):
         tokenizer().save(tmp_path / "new.json", like=old_file(tmp_path, bpe()))
     (tmp_path / "x").write_bytes(b"{}" * 20)
-    with pytest.raises(jeton.FormatError, match="this is no GGUF file"):
+    with pytest.raises(jeton.FormatError, match="not a GGUF file"):
         tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "x")
     with pytest.raises(FileNotFoundError):
         tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "missing")

@@ -203,10 +203,10 @@ def test_fallbacks_are_logged_once(fast: Any, caplog: pytest.LogCaptureFixture) 
     with caplog.at_level(logging.INFO, "jeton.integrations"):
         for _ in range(3):
             fast(Odd("the"))
-    lines = [line for line in caplog.messages if "a text that is no str" in line]
+    lines = [line for line in caplog.messages if "a text that is not a str" in line]
     assert len(lines) <= 1  # another test may have logged it already
     assert sum(stats(fast).fallbacks.values()) == 3
-    assert "3 on the original: encode: a text that is no str" in repr(stats(fast))
+    assert "3 on the original: encode: a text that is not a str" in repr(stats(fast))
     assert stats(fast).to_json()["share"] == 0
 
 

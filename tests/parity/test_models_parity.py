@@ -1,7 +1,7 @@
 """Models alone give the ids of HF `tokenizers` and of SentencePiece: random small vocabularies, and real ones.
 
 SentencePiece's models are written here byte by byte: no trainer makes pieces of equal scores, unused pieces, or
-pieces of characters that are no pieces.
+pieces with characters that are not pieces.
 """
 
 from __future__ import annotations

@@ -170,12 +170,12 @@ REFUSED = {
     r"(?~a)": "(?~",
     r"(?x) a": "(?x",
     r"a(?i)b|c": "a flag in the middle",
-    r"(?i)straße": "where case does not count",
-    r"(?i)[\p{L}]": "where case does not count",
+    r"(?i)straße": "under case-insensitive matching",
+    r"(?i)[\p{L}]": "under case-insensitive matching",
     r"(?i)(?:as)s": "`ss`",
     r"a*": "the empty text",
     r"(?=[A-Z])": "the empty text",
-    r"(?<=a+)b": "no fixed width",
+    r"(?<=a+)b": "without a fixed width",
 }
 
 WORDS = [

@@ -166,7 +166,7 @@ def test_invalid_blends_are_refused(folders: list[Path], corpus: Path, tok: jeto
             blend({folder: 1, path: 1})
     with pytest.raises(ConfigError, match="either weights, or epochs and tokens"):
         blend({folders[0]: 1, folders[1]: {"epochs": 1}})
-    with pytest.raises(ConfigError, match="tokens=100 is the size of a blend of weights"):
+    with pytest.raises(ConfigError, match="tokens=100 sets the size of a blend of weights"):
         blend({folders[0]: {"epochs": 1}}, tokens=100)
     for wrong in (3, "a", None):
         with pytest.raises(ConfigError, match="a mapping of folders to shares"):

@@ -117,7 +117,7 @@ def test_a_mask_that_is_not_that_of_the_source(
         path.write_bytes(bytes(path.stat().st_size))
         rehash(folder, path.name)
         problems = "; ".join(jeton.shards.verify(folder, progress=False).problems)
-        assert "not that of its source" in problems or "not those of their source" in problems
+        assert "differs from that of its source" in problems or "differ from those of their source" in problems
 
 
 @pytest.mark.parametrize("format", ["bin", "parquet"])
@@ -226,13 +226,13 @@ def test_invalid_chat_options_are_refused(
     refused("turns of mask= is 'first'", mask={"turns": "first"})
     refused("mask= is a mapping", mask="last")
     refused("too_long='half'", too_long="half", pack=64, packing="best_fit")
-    refused("is for rows with whole conversations", too_long="drop")
-    refused("is for rows with whole conversations", too_long="drop", pack=64)
+    refused("applies to rows with whole conversations", too_long="drop")
+    refused("applies to rows with whole conversations", too_long="drop", pack=64)
     for option in ({"too_long": "drop"}, {"mask": {"stop": False}}):
         refused("is for conversations: pass chat=True", chat=False, **option)
     (tmp_path / "a.txt").write_text("low")
     refused(r"reads conversations from .jsonl, .*, \.arrow and \.tar, not from ", places=tmp_path / "a.txt")
-    with pytest.raises(ConfigError, match="chat= is for formats of ids"):
+    with pytest.raises(ConfigError, match="chat= applies to formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "out", format="counts", chat=True)
     make(corpus, tmp_path / "made", chat_tok, verify=False)
     with pytest.raises(ConfigError, match="was planned with chat ") as caught:
@@ -262,7 +262,7 @@ def test_a_template_without_markers(
     assert masks(tmp_path / "last", "bin") == [list(map(int, mask)) for mask in made]
     assert jeton.shards.verify(tmp_path / "last", progress=False).is_valid
     hidden = tok.with_chat_template("{{ messages[0].content }}")
-    with pytest.raises(FormatError, match=r"a\.jsonl:.*prints nothing of the assistant's messages"):
+    with pytest.raises(FormatError, match=r"a\.jsonl:.*does not render the assistant's messages"):
         make(corpus, tmp_path / "hidden", hidden)
 
 
@@ -356,10 +356,10 @@ def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: j
     options |= {"packing": "best_fit"}
     old = jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", **options)
     assert "conversations" not in old.to_json()
-    with pytest.raises(ConfigError, match="was planned with too_long 'cut', and this call has 'truncate'"):
+    with pytest.raises(ConfigError, match="was planned with too_long 'cut', but this call has 'truncate'"):
         jeton.shards.plan(corpus, tmp_path / "c", chat_tok, **options)
     assert jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", **options).digest == old.digest
-    with pytest.raises(ConfigError, match=r"was planned with mask \{\}, and this call has"):
+    with pytest.raises(ConfigError, match=r"was planned with mask \{\}, but this call has"):
         jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", mask={"stop": False}, **options)
     new = jeton.shards.plan(corpus, tmp_path / "d", chat_tok, **options)
     facts = new.to_json()

@@ -462,7 +462,7 @@ def test_invalid_additions_are_refused(tok: jeton.Tokenizer, tmp_path: Path) -> 
     with pytest.raises(ShardError, match=r"no plan\.json"):
         jeton.shards.add(out, path)
     make(path, out, tok)
-    with pytest.raises(ConfigError, match="was planned with field 'text', and this call has 'body'"):
+    with pytest.raises(ConfigError, match="was planned with field 'text', but this call has 'body'"):
         jeton.shards.add(out, jeton.Corpus(path, field="body"))
     with pytest.raises(ConfigError, match="is inside of"):
         jeton.shards.add(out, tmp_path)

@@ -220,10 +220,10 @@ class TestChanges:
             replan(planned, tok)
 
     def test_another_tokenizer_is_refused(self, planned: Path, tok: jeton.Tokenizer) -> None:
-        with pytest.raises(ConfigError, match=r"was planned with tokenizer 'j1:.*', and this call has 'j1:"):
+        with pytest.raises(ConfigError, match=r"was planned with tokenizer 'j1:.*', but this call has 'j1:"):
             replan(planned, tok.add_tokens(["<|more|>"]))
         tok.add_tokens(["<|more|>"]).save(planned / "tokenizer.json")
-        with pytest.raises(ShardError, match="and the plan is for j1:"):
+        with pytest.raises(ShardError, match="but the plan is for j1:"):
             jeton.shards.run(planned, progress=False)
         (planned / "tokenizer.json").unlink()
         with pytest.raises(ShardError, match="is missing"):
@@ -251,14 +251,14 @@ class TestChanges:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"
         rewrite(done, {**facts_of(done), "identity": "other"})
-        with pytest.raises(ShardError, match=r"00002\.json is of another plan"):
+        with pytest.raises(ShardError, match=r"00002\.json belongs to another plan"):
             jeton.shards.merge(planned)
 
     def test_tasks_of_a_plan_that_was_removed(self, planned: Path, tok: jeton.Tokenizer) -> None:
         jeton.shards.run(planned, progress=False)
         (planned / "plan.json").unlink()
         replan(planned, tok, append_eos=True)
-        with pytest.raises(ShardError, match=r"00000\.json is of another plan; jeton\.shards\.repair"):
+        with pytest.raises(ShardError, match=r"00000\.json belongs to another plan; jeton\.shards\.repair"):
             jeton.shards.merge(planned)
         assert jeton.shards.run(planned, progress=False).is_complete
         jeton.shards.merge(planned)
@@ -456,7 +456,7 @@ class TestVerify:
         name = "shard-00000.bin"
         (made / name).write_bytes(bytes((made / name).stat().st_size))
         rehash(made, name)
-        assert self.problems(made) == "shard-00000: its ids are not those of its source"
+        assert self.problems(made) == "shard-00000: its ids differ from those of its source"
 
     def test_a_missing_file_is_found(self, made: Path) -> None:
         (made / "shard-00001.bin").unlink()
@@ -490,7 +490,7 @@ class TestVerify:
     def test_a_manifest_of_another_plan_is_found(self, made: Path, tok: jeton.Tokenizer) -> None:
         (made / "plan.json").unlink()
         replan(made, tok, append_eos=True)
-        assert "it is of another plan" in self.problems(made)
+        assert "it belongs to another plan" in self.problems(made)
 
     def test_documents_without_eos_are_found(self, tok: jeton.Tokenizer, planned: Path) -> None:
         """A tokenizer file without its template would give documents without eos."""

@@ -177,7 +177,7 @@ def test_inputs_of_a_manifest_are_those_of_the_plan(rows: Path, tok: jeton.Token
     manifest["shards"][1]["inputs"][0]["start"] = 7
     rewrite(out / "manifest.json", manifest)
     [problem] = jeton.shards.verify(out, progress=False).problems
-    assert "'shards' is not that of the plan" in problem
+    assert "'shards' differs from that of the plan" in problem
     manifest["shards"][1]["inputs"] = [{"path": 3}]
     rewrite(out / "manifest.json", manifest)
     with pytest.raises(jeton.FormatError, match="in shard 1, its 'inputs' is not as expected"):

@@ -173,7 +173,7 @@ def test_a_field_that_no_record_has_is_reported(tok: jeton.Tokenizer, tmp_path: 
     (tmp_path / "a.jsonl").write_text('\ufeff{"text": "low", "id": 1}\n\n{"text": "new"}\n', encoding="utf-8")
     report = make(tmp_path / "a.jsonl", tmp_path / "out", tok, keep=["id", "idd"])
     assert list(jeton.shards.metadata(tmp_path / "out")) == [{"id": 1}, {}]
-    assert report.complaints() == ["no record has the field 'idd', which was to be kept"]
+    assert report.complaints() == ["no record has the field 'idd' that was to be kept"]
     assert "| records with id | 1 |" in report.to_markdown()
 
 
@@ -215,11 +215,11 @@ def test_damaged_metadata_is_found(records: Any, tok: jeton.Tokenizer, tmp_path:
     path.write_bytes(data.replace(b"a.jsonl-3", b"a.jsonl-4"))
     assert "hash differs" in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
     rehash(tmp_path / "out", path.name)
-    assert "it is not that of its source" in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
+    assert "it differs from that of its source" in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
     path.write_bytes(data[: data.rindex(b"\n", 0, -1) + 1])
     rehash(tmp_path / "out", path.name)
     assert ": lines " in jeton.shards.verify(tmp_path / "out", progress=False).problems[0]
-    with pytest.raises(ShardError, match=r"it has \d+ lines, and the manifest has \d+ items"):
+    with pytest.raises(ShardError, match=r"it has \d+ lines, but the manifest says \d+ items"):
         jeton.shards.metadata(tmp_path / "out")[0]
 
 
@@ -228,7 +228,7 @@ def test_invalid_uses_of_metadata_are_refused(records: Any, tok: jeton.Tokenizer
     make(corpus, tmp_path / "out", tok, keep=[])
     with pytest.raises(ConfigError, match="its documents have no metadata; pass keep"):
         jeton.shards.open(tmp_path / "out").metadata(0)
-    with pytest.raises(ConfigError, match=r"was planned with keep None, and this call has \('id',\)"):
+    with pytest.raises(ConfigError, match=r"was planned with keep None, but this call has \('id',\)"):
         make(corpus, tmp_path / "out", tok, keep=["id"])
     with pytest.raises(ConfigError, match="keep= has 'id', which is given twice"):
         make(corpus, tmp_path / "other", tok, keep=["id", "id"])
@@ -236,7 +236,7 @@ def test_invalid_uses_of_metadata_are_refused(records: Any, tok: jeton.Tokenizer
         make(corpus, tmp_path / "other", tok, keep=[""])
     with pytest.raises(ConfigError, match=r"keep='id' is not a list of strings"):
         make(corpus, tmp_path / "other", tok, keep="id")
-    with pytest.raises(ConfigError, match="keep= is for formats of ids"):
+    with pytest.raises(ConfigError, match="keep= applies to formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", keep=["id"])
 
 

@@ -149,15 +149,17 @@ def test_sources_without_tokens_are_left_out(data: Path, tok: jeton.Tokenizer, t
 
 def test_unsupported_exports_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(data, tmp_path / "out", tok, {"web": {"weight": 1}}, format="bin")
-    with pytest.raises(ConfigError, match="out/web has shards of format 'bin', and olmo reads its own; make them in"):
+    with pytest.raises(
+        ConfigError, match="out/web has shards of format 'bin', but olmo reads only its own; make them in"
+    ):
         mixture_settings(tmp_path / "out", "olmo")
     with pytest.raises(ConfigError, match="system='nemo' is not one of"):
         mixture_settings(tmp_path / "out", "nemo")
     make(data, tmp_path / "white space", tok, {"web": {"weight": 1}})
-    with pytest.raises(ConfigError, match="has white space, at which Megatron splits its file"):
+    with pytest.raises(ConfigError, match="contains white space, at which Megatron splits its file"):
         mixture_settings(tmp_path / "white space", "megatron")
     make(data, tmp_path / "parts", tok, {"web": {"weight": 1}}, validation=0.5, format="olmo")
-    with pytest.raises(ConfigError, match=r"parts has parts, and olmo takes one; pass .*parts/train"):
+    with pytest.raises(ConfigError, match=r"parts has parts, but olmo takes one; pass .*parts/train"):
         mixture_settings(tmp_path / "parts", "olmo")
     assert yaml_of(mixture_settings(tmp_path / "parts" / "train", "olmo"))["sources"]
     with pytest.raises(ShardError, match=r"nothing: no mix\.json"):

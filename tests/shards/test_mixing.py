@@ -214,8 +214,8 @@ ONE = '[sources.web]\npaths = "web.jsonl"\n'
         (f"{ONE}epochs = 5000", r"sources\.web: epochs is 5000, expected 1 to 1,000"),
         (f"{ONE}weight = 1\nmax_epochs = 0.5", r"sources\.web: max_epochs is 0\.5, expected 1 to 1,000"),
         (f"{ONE}epochs = 2\nmax_epochs = 3", r"sources\.web: max_epochs has no effect beside epochs"),
-        (f"tokens = 5\n{ONE}epochs = 1", r"tokens is shared by sources with weights, and there are none"),
-        (f"{ONE}weight = 1\n[sources.b]\npaths='b'\nepochs = 1", "'web' has a weight, and 'b' epochs; add tokens"),
+        (f"tokens = 5\n{ONE}epochs = 1", r"tokens is divided among sources with weights, but there are none"),
+        (f"{ONE}weight = 1\n[sources.b]\npaths='b'\nepochs = 1", "'web' has a weight, but 'b' has epochs; add tokens"),
         ("[sources.web]\nweight = 1", r"sources\.web: it has no paths; give a path, glob, folder or URL"),
         ("[sources.web]\nweight = 1\npaths = []", r"sources\.web: paths is \[\]; give a path"),
         ("[sources.web]\nweight = 1\npaths = [3]", r"sources\.web: paths is \[3\]; give a path"),
@@ -247,7 +247,7 @@ def test_budgets_beyond_a_source(data: Path, tok: jeton.Tokenizer, tmp_path: Pat
     size = make(mix_of(data, web={"epochs": 1}, code={"epochs": 1}), out, tok).sources["web"].tokens
     kept = (out / "mix.json").read_bytes()
     message = (
-        rf"'web' has {size:,} tokens, and the mix takes {size * 2:,}: 2 epochs, where max_epochs permits no repetition"
+        rf"'web' has {size:,} tokens, but the mix takes {size * 2:,} \(2 epochs\), and max_epochs permits no repetition"
     )
     with pytest.raises(ConfigError, match=message + "; take less, or set max_epochs = 2"):
         make(mix_of(data, web={"tokens": size * 2}), out, tok)
@@ -256,7 +256,9 @@ def test_budgets_beyond_a_source(data: Path, tok: jeton.Tokenizer, tmp_path: Pat
     with pytest.raises(ConfigError, match=r"'web' .* permits at most 3; take less, or set max_epochs = 10"):
         make(mix_of(data, web={"tokens": size * 10, "max_epochs": 3}), out, tok)
     settings = mix_of(data, web={"weight": 1}, code={"epochs": 1})
-    with pytest.raises(ConfigError, match="tokens is 1, of which sources without a weight take all; give more"):
+    with pytest.raises(
+        ConfigError, match="tokens is 1, but the sources without a weight already take all of them; give more"
+    ):
         make({"tokens": 1, **settings}, out, tok)
     assert (out / "mix.json").read_bytes() == kept
     assert make(mix_of(data, web={"tokens": size * 2, "max_epochs": 2}), out, tok).tokens == 2 * size
@@ -270,7 +272,7 @@ def test_sources_with_different_formats_are_refused(data: Path, tok: jeton.Token
     rewrite(tmp_path / "out" / "mix.json", facts | {"sources": {**facts["sources"], "wiki": {"weight": 1}}})
     with pytest.raises(ConfigError, match="its sources differ: 'web' has format 'bin', and 'wiki' 'megatron'"):
         jeton.shards.mix(tmp_path / "out")
-    with pytest.raises(ConfigError, match="a mix is of ids, and 'web' has counts of pretokens"):
+    with pytest.raises(ConfigError, match="a mix needs ids, but 'web' has counts of pretokens"):
         make(mix_of(data, web={"weight": 1}), tmp_path / "counts", None, format="counts", append_eos=False)  # type: ignore[arg-type]
 
 
@@ -359,7 +361,7 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
     for call in (jeton.shards.status, jeton.shards.verify, jeton.shards.repair):
         with pytest.raises(ShardError, match=r"no plan\.json; it has parts, each a folder of shards: pass .*out/train"):
             call(tmp_path / "out")
-        with pytest.raises(ShardError, match=r"no plan\.json; it has a mix .*; else pass the folder of a source"):
+        with pytest.raises(ShardError, match=r"no plan\.json; it has a mix .*; otherwise pass the folder of a source"):
             call(tmp_path / "out" / "train")
 
 

@@ -247,7 +247,7 @@ def test_invalid_packing_options_are_refused(corpus: Path, tok: jeton.Tokenizer,
     refused("needs no padding", pack=8, rest="drop", pad="<|end|>")
     refused("pad='<x>' is not a special token", pack=8, pad="<x>")
     refused("neither the role pad nor eos", jeton.Tokenizer.from_merges({97: b"a"}, []), pack=8)
-    with pytest.raises(ConfigError, match="pack= is for formats of ids"):
+    with pytest.raises(ConfigError, match="pack= applies to formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", pack=8)
     make(corpus, tmp_path / "out", tok, verify=False)
     for options, option in (({"pack": 60}, "pack"), ({"packing": "best_fit"}, "packing"), ({"pack": None}, "packing")):

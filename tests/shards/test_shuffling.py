@@ -203,7 +203,7 @@ def test_verify_finds_a_document_that_is_not_its_source(corpus: Path, tok: jeton
     problems = jeton.shards.verify(tmp_path, progress=False).problems
     assert problems
     assert all(
-        "its documents of task" in problem and "are not those of their source" in problem for problem in problems
+        "its documents of task" in problem and "differ from those of their source" in problem for problem in problems
     )
 
 
@@ -215,7 +215,7 @@ def test_another_seed_is_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: P
         assert caught.value.option == "shuffle"
     with pytest.raises(ConfigError, match="shuffle=-1"):
         make(corpus, tmp_path, tok, shuffle=-1)
-    with pytest.raises(ConfigError, match="shuffle= is for formats of ids"):
+    with pytest.raises(ConfigError, match="shuffle= applies to formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "counts", format="counts", shuffle=3)
 
 

@@ -130,7 +130,7 @@ def test_parts_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
         (0, "0 is not a share between 0 and 1"),
         (1.0, r"1\.0 is not a share between 0 and 1"),
         ({"validation": 0.5, "test": 0.5}, "its shares add up to 1, and leave nothing to 'train'"),
-        ({"train": 0.5}, "has 'train', which gets the documents of no other part"),
+        ({"train": 0.5}, "has 'train', which is reserved for the remaining documents"),
         ({"../out": 0.5}, r"'\.\./out' is not the name of a folder"),
         ({}, "is not a share, or a mapping with one"),
         (True, "True is not a share between 0 and 1"),

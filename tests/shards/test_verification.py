@@ -124,7 +124,7 @@ def test_an_input_of_the_same_size_and_other_content_is_found(rows: Path, tok: j
     at = data.rindex(b"low")
     path.write_bytes(data[:at] + b"new" + data[at + 3 :])
     [problem] = verify(out).problems
-    assert problem == "shard-00000: its ids are not those of its source"
+    assert problem == "shard-00000: its ids differ from those of its source"
     path.write_bytes(data[:-1])
     [problem] = verify(out).problems
     assert f"{path} has {len(data) - 1:,} bytes, and {len(data):,} when it was planned" in problem

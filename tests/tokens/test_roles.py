@@ -59,7 +59,7 @@ def test_a_new_role_replaces_that_of_the_configuration() -> None:
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        ("<x>", r"eos='<x>' is not in the vocabulary; add_tokens\(\['<x>'\]\) makes it one"),
+        ("<x>", r"eos='<x>' is not in the vocabulary; add_tokens\(\['<x>'\]\) makes it a special token"),
         ("ab", r"eos='ab' is an entry of the vocabulary, but not a special token; add_tokens\(\['ab'\]\)"),
     ],
 )
@@ -84,7 +84,7 @@ def test_the_models_unknown_token_stays() -> None:
     tok = tokenizer("char gpt2")
     assert role_id(tok, "unk") == tok.token_to_id("<unk>")
     for other in ("<a>", None):
-        with pytest.raises(jeton.ConfigError, match="unknown token of the model is '<unk>'"):
+        with pytest.raises(jeton.ConfigError, match="model, whose unknown token is '<unk>'"):
             tok.with_roles(unk=other)
 
 

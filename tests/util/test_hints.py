@@ -114,7 +114,9 @@ def test_other_attributes_of_results_have_no_hint() -> None:
 
 
 def test_columns_by_name_are_those_of_a_padded_batch() -> None:
-    with pytest.raises(TypeError, match=r"^a row is an integer or a slice, not 'input_ids'; .*padded\(\) has columns"):
+    with pytest.raises(
+        TypeError, match=r"^rows are indexed by an integer or a slice, not 'input_ids'; for columns, use .*padded\(\)"
+    ):
         TOK.encode_batch(["hi"])["input_ids"]
 
 

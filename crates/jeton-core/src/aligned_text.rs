@@ -416,9 +416,10 @@ impl AlignedWriter<'_> {
         }
         match self.before + self.text.len() <= self.most {
             true => Ok(()),
-            false => {
-                Err(Error::text(format!("the tokenizer's parts make more than {} bytes of the text", self.most), 0))
-            }
+            false => Err(Error::text(
+                format!("the tokenizer's components produce more than {} bytes from the text", self.most),
+                0,
+            )),
         }
     }
 

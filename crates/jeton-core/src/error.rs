@@ -38,7 +38,7 @@ pub enum ErrorKind {
         at: usize,
     },
     /// A single character takes more tokens than a part of a text may have.
-    #[error("the character at byte {at} takes {count} tokens, and the limit is {limit}")]
+    #[error("the character at byte {at} takes {count} tokens, more than the limit of {limit}")]
     Limit {
         /// Byte offset in the text.
         at: usize,
@@ -68,7 +68,7 @@ pub enum ErrorKind {
         reason: &'static str,
     },
     /// The text contains a special token, which the caller refuses.
-    #[error("the text holds the special token {token:?} at byte {at}")]
+    #[error("the text contains the special token {token:?} at byte {at}")]
     Special {
         /// The special token.
         token: String,

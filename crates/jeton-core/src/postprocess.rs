@@ -120,7 +120,7 @@ impl Template {
             .map_err(|error| Error::config(format!("the template cannot be read: {error}")))?;
         let is_b = |item: &Item| matches!(item, Item::Sequence { sequence: Sequence::B, .. });
         if template.single.iter().any(is_b) {
-            return Err(Error::config("the template for one text names the sequence B, which only pairs have"));
+            return Err(Error::config("the template for one text names the sequence B, which only exists in pairs"));
         }
         for items in [&template.single, &template.pair] {
             if items.iter().filter(|item| matches!(item, Item::Sequence { .. })).count() > MOST_SEQUENCES {

@@ -40,7 +40,7 @@ impl<'a> Text<'a> {
         if let Ok(bytes) = object.cast::<PyBytes>() {
             return Ok(Text::Bytes(bytes.as_bytes()));
         }
-        Err(PyTypeError::new_err(format!("a text is str or bytes, not {}", object.get_type().name()?)))
+        Err(PyTypeError::new_err(format!("a text must be str or bytes, not {}", object.get_type().name()?)))
     }
 
     /// Returns the bytes of the text.
@@ -213,7 +213,7 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
     let at: Option<usize> = error.value(py).getattr("start").and_then(|start| start.extract()).ok();
     let place = at.map_or_else(String::new, |at| format!(" at position {at}"));
     let message = format!(
-        "the text holds a lone surrogate{place}; it is not Unicode text; encode(…, errors=\"replace\") replaces it by U+FFFD"
+        "the text contains a lone surrogate{place}; it is not Unicode text; encode(…, errors=\"replace\") replaces it with U+FFFD"
     );
     error::make::<InvalidTextError>(py, message, &[("position", Fact::Number(at))])
 }
@@ -304,7 +304,7 @@ fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py
         }
         let kind = item.get_type().name()?;
         Err(PyTypeError::new_err(format!(
-            "ids[{position}] is of type {kind}; ids are a one-dimensional sequence of integers"
+            "ids[{position}] is of type {kind}; ids must be a one-dimensional sequence of integers"
         )))
     })
 }
@@ -318,7 +318,9 @@ pub fn permission(object: &Bound<'_, PyAny>) -> PyResult<Permission> {
         return match word.to_str()? {
             "all" => Ok(Permission::All),
             "raise" => Ok(Permission::Raise),
-            other => Err(PyTypeError::new_err(format!("special is None, \"all\", \"raise\" or ids, not {other:?}"))),
+            other => {
+                Err(PyTypeError::new_err(format!("special must be None, \"all\", \"raise\" or ids, not {other:?}")))
+            }
         };
     }
     Ok(Permission::Only(object.extract()?))

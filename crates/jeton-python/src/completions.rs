@@ -76,7 +76,7 @@ pub fn covering_rows<'py>(
         rows.ids = translate.call1((PyList::new(py, &rows.ids)?,))?.extract()?;
     }
     if rows.ids.len() != rows.ends.last().copied().unwrap_or_default() {
-        return Err(PyValueError::new_err("translate returns one id for each"));
+        return Err(PyValueError::new_err("translate must return one id for each"));
     }
     more.into_iter().for_each(|row| rows.push(row));
     let others = rows.distinct(&mut singles);

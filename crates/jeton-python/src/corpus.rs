@@ -251,7 +251,7 @@ impl Tokenizer {
             "uint16" => IdType::Uint16,
             "int32" => IdType::Int32,
             "uint32" => IdType::Uint32,
-            _ => return Err(PyValueError::new_err(format!("dtype is uint16, int32 or uint32, not {dtype:?}"))),
+            _ => return Err(PyValueError::new_err(format!("dtype must be uint16, int32 or uint32, not {dtype:?}"))),
         };
         let tok = &self.0;
         let texts = texts_of(&columns);

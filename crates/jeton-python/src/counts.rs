@@ -268,7 +268,7 @@ pub fn read_level(level: &str) -> PyResult<Level> {
     match level {
         "byte" => Ok(Level::Byte),
         "char" => Ok(Level::Char),
-        other => Err(error::ConfigError::new_err(format!("level is \"byte\" or \"char\", not {other:?}"))),
+        other => Err(error::ConfigError::new_err(format!("level must be \"byte\" or \"char\", not {other:?}"))),
     }
 }
 
@@ -278,8 +278,8 @@ pub fn read_end(style: Option<&str>) -> PyResult<EndOfWord> {
         None => Ok(EndOfWord::None),
         Some("symbol") => Ok(EndOfWord::Symbol),
         Some("suffix") => Ok(EndOfWord::Suffix),
-        Some(other) => {
-            Err(error::ConfigError::new_err(format!("end_of_word_style is \"symbol\" or \"suffix\", not {other:?}")))
-        }
+        Some(other) => Err(error::ConfigError::new_err(format!(
+            "end_of_word_style must be \"symbol\" or \"suffix\", not {other:?}"
+        ))),
     }
 }

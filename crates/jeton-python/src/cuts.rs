@@ -16,7 +16,7 @@ use crate::tokenizer::Tokenizer;
 
 fn unit(name: &str) -> PyResult<TextUnit> {
     let names = "\"character\", \"grapheme\", \"word\", \"sentence\"";
-    TextUnit::from_name(name).ok_or_else(|| PyValueError::new_err(format!("at is one of {names}, not {name:?}")))
+    TextUnit::from_name(name).ok_or_else(|| PyValueError::new_err(format!("at must be one of {names}, not {name:?}")))
 }
 
 /// Runs `work` on the cutter of a text without the GIL, and `finish` on its result and the text.
@@ -30,11 +30,11 @@ fn cut<R: Send, T>(
 ) -> PyResult<T> {
     let (py, unit) = (text.py(), unit(at)?);
     if !text.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err(format!("a text to cut is str, not {}", text.get_type().name()?)));
+        return Err(PyTypeError::new_err(format!("a text to cut must be str, not {}", text.get_type().name()?)));
     }
     let mut wide = Wide::default();
     let (text, permit) = (wide.one(text, 1)?, tok.permit(py, special)?);
-    let Text::Str(inner) = text else { return Err(PyTypeError::new_err("a text to cut is str")) };
+    let Text::Str(inner) = text else { return Err(PyTypeError::new_err("a text to cut must be str")) };
     let work = |keep_going: KeepGoing<'_>| work(&mut TextCutter::new(&tok.0, inner, unit, &permit, keep_going)?, inner);
     finish(run_with_signals(py, work, |failed| text.error(py, failed))?, inner)
 }

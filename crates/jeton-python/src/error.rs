@@ -87,7 +87,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
             let at = place(at);
             let (all, named) = (keyword("special=\"all\""), keyword(&format!("special={{{token:?}}}")));
             let message = format!(
-                "the text holds the special token {token:?} at position {at}; pass {all} (or {named}) to encode it as a special \
+                "the text contains the special token {token:?} at position {at}; pass {all} (or {named}) to encode it as a special \
                  token, {} to encode its spelling as plain text",
                 keyword("special=\"none\"")
             );
@@ -95,7 +95,8 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
         }
         ErrorKind::Limit { at, count, limit } => {
             let at = place(at);
-            let message = format!("the character at position {at} takes {count} tokens, and the limit is {limit}");
+            let message =
+                format!("the character at position {at} takes {count} tokens, more than the limit of {limit}");
             make::<ConfigError>(py, message, &[("position", number(at)), ("option", Fact::Text("max_tokens".into()))])
         }
         ErrorKind::Training(_) => make::<TrainingError>(py, message, &[]),

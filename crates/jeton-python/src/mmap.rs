@@ -42,7 +42,7 @@ impl Folder {
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
-            "{error}; what memory_limit does not let lie in memory takes a file of {megabytes} MiB in {}: pass spill_folder= on a \
+            "{error}; data beyond memory_limit needs a file of {megabytes} MiB in {}; pass spill_folder= on a \
              larger disk, or a higher memory_limit",
             self.0.display()
         );

@@ -63,7 +63,7 @@ pub fn invalid_utf8(errors: &str) -> PyResult<InvalidUtf8> {
         "replace" => Ok(InvalidUtf8::Replace),
         "ignore" => Ok(InvalidUtf8::Ignore),
         "strict" => Ok(InvalidUtf8::Strict),
-        _ => Err(PyValueError::new_err("errors is \"replace\", \"ignore\" or \"strict\"")),
+        _ => Err(PyValueError::new_err("errors must be \"replace\", \"ignore\" or \"strict\"")),
     }
 }
 

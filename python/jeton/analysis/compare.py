@@ -235,8 +235,8 @@ class Comparison:
 
     def _summary(self) -> str:
         return translate(
-            "{bytes} bytes, {chars} characters; the most tokens are {spread} over the least; cuts differ in {cuts} "
-            "places",
+            "{bytes} bytes, {chars} characters; highest token count {spread} above the lowest; boundaries "
+            "differ at {cuts} positions",
             bytes=f"{self.num_bytes:,}",
             chars=f"{self.num_chars:,}",
             spread=f"{self.spread:.1%}",
@@ -248,7 +248,7 @@ class Comparison:
         first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
-        return shown, translate("and {number} tokens more", number=f"{more:,}") if more else ""
+        return shown, translate("and {number} more tokens", number=f"{more:,}") if more else ""
 
     def __str__(self) -> str:
         return self.to_terminal(color=False)
@@ -313,9 +313,13 @@ def compare(
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")
     if isinstance(toks, Tokenizer):
-        texts = items(text, "text", "a pair of texts, which one Tokenizer compares")
+        texts = items(text, "text", "a pair of texts, as one Tokenizer requires")
         if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
-            raise wrong("text", text, "a pair of texts, which one Tokenizer compares; several are a list or a mapping")
+            raise wrong(
+                "text",
+                text,
+                "a pair of texts, as one Tokenizer requires; pass several tokenizers as a list or a mapping",
+            )
         difference = TextDifference(toks, (texts[0], texts[1]), special)
         _ = difference.ids  # an error of a text is raised here
         return difference

@@ -203,7 +203,7 @@ class CorpusComparison:
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise ConfigError(f"{name!r} is none of the tokenizers: {', '.join(self.names)}", option="name")
+            raise ConfigError(f"{name!r} is not one of the tokenizers: {', '.join(self.names)}", option="name")
         return self.names.index(name)
 
 

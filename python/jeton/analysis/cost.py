@@ -156,7 +156,9 @@ def _by_name(value: Any, named: Mapping[str, Tokenizer], option: str) -> dict[st
         return dict.fromkeys(named, value)
     for name in value:
         if name not in named:
-            message = f"{keyword(option)} has {name!r}, which is no tokenizer; there are: {', '.join(named)}"
+            message = (
+                f"{keyword(option)} has {name!r}, which is not the name of a tokenizer; tokenizers: {', '.join(named)}"
+            )
             raise ConfigError(message)
     return {name: value.get(name) for name in named}
 

@@ -58,7 +58,7 @@ class Difference(NamedTuple):
         sides = (("first ", self.left, self.left_tokens, self.left_error),)
         for name, value, tokens, error in (*sides, ("second", self.right, self.right_tokens, self.right_error)):
             if error is not None:
-                lines.append(f"  {name}  refuses it: {error}")
+                lines.append(f"  {name}  fails: {error}")
             elif isinstance(value, list):
                 start = max(self.position - AROUND, 0)
                 dots = "… " if start else ""

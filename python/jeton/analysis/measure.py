@@ -109,7 +109,7 @@ def measure(
     if is_table:
         sources = _sources(corpus, by_file)
     elif by_file:
-        raise ConfigError(f"{keyword('by_file', True)} makes rows of a table: pass a list of tokenizers")
+        raise ConfigError(f"{keyword('by_file', True)} needs a table: pass a list of tokenizers")
     else:
         sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)
@@ -132,7 +132,7 @@ def _tokenizers(tok: Any) -> dict[str, Tokenizer]:
     """Checks the tokenizers and names them."""
     if isinstance(tok, Mapping | list | tuple):
         return named_tokenizers(tok, "tok", "measure")
-    return {"tok": instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")}
+    return {"tok": instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load loads one from a path or a name")}
 
 
 def _sources(corpus: Any, by_file: bool) -> list[tuple[str, Corpus]]:

@@ -38,5 +38,5 @@ def named_tokenizers(toks: Any, option: str, verb: str) -> dict[str, Tokenizer]:
     for name, tok in named.items():
         if not isinstance(name, str):
             raise wrong(option, name, "a name, a string")
-        instance(tok, f"{option}[{name!r}]", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
+        instance(tok, f"{option}[{name!r}]", Tokenizer, "a Tokenizer; jeton.load loads one from a path or a name")
     return named

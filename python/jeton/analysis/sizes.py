@@ -76,7 +76,7 @@ def sizes(
         check_corpus(test, "test")
     limits = Limits.of(limits, threads)
     if (preset := resolve(given := options.get("preset"))).algorithm != "bpe":
-        learns = f"sizes are prefixes of a list of merges, and {preset.algorithm} learns none that a tokenizer keeps"
+        learns = f"sizes are prefixes of a list of merges, but a tokenizer trained with {preset.algorithm} keeps none"
         message = f"{keyword('preset', given)}: {learns}"
         raise ConfigError(message)
     corpus = Corpus.of(corpus)

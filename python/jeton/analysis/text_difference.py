@@ -169,7 +169,7 @@ class TextDifference:
                 drawn = to_terminal(draw(tokens), color=color, width=width, indent=f"  {sign} ") if tokens else ""
                 lines += [drawn] if drawn else []
                 if left_out:
-                    lines.append("    " + translate("and {number} tokens more", number=f"{left_out:,}"))
+                    lines.append("    " + translate("and {number} more tokens", number=f"{left_out:,}"))
         return "\n".join([*lines, *self._more()])
 
     def to_html(self) -> str:
@@ -219,7 +219,7 @@ class TextDifference:
 
     def _more(self) -> list[str]:
         left_out = len(self.changes) - MAX_CHANGES_SHOWN
-        return [translate("and {number} changes more", number=f"{left_out:,}")] if left_out > 0 else []
+        return [translate("and {number} more changes", number=f"{left_out:,}")] if left_out > 0 else []
 
     def __str__(self) -> str:
         return self.to_terminal(color=False)

@@ -97,7 +97,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if isinstance(index, str):
             raise TypeError(
-                f"a row is an integer or a slice, not {index!r}; tok.encode_batch(texts).padded() has columns"
+                f"rows are indexed by an integer or a slice, not {index!r}; for columns, use "
+                "tok.encode_batch(texts).padded()"
             )
         index = range(len(self))[index]
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
@@ -182,8 +183,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             pad_id = self.pad_id
         if pad_id is None:
             raise ConfigError(
-                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such as "
-                "tok.eos_id; tok.with_roles(pad=…) sets the token",
+                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such "
+                "as tok.eos_id, or set one with tok.with_roles(pad=…)",
                 option="pad_id",
             )
         pad_id = integer(pad_id, "pad_id", 0, MAX_PAD_ID)
@@ -260,7 +261,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             more = f" … {len(ids) - MAX_IDS_SHOWN:,} more" if len(ids) > MAX_IDS_SHOWN else ""
             rows.append((f"row {index}", " ".join(map(str, ids[:MAX_IDS_SHOWN].tolist())) + more))
         if len(self) > MAX_ROWS_SHOWN:
-            rows.append(("", f"… {len(self) - MAX_ROWS_SHOWN:,} rows more"))
+            rows.append(("", f"… {len(self) - MAX_ROWS_SHOWN:,} more rows"))
         return to_card("TokenBatch", rows)
 
     def __repr__(self) -> str:

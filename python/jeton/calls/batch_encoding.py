@@ -177,7 +177,7 @@ class BatchEncoder:
         num_ids = sum(int(column.sum()) for column in sizes)
         if truncation.overflow and num_ids > MAX_IDS:
             raise ConfigError(
-                f"{keyword('overflow', True)}: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass "
+                f"{keyword('overflow', True)}: the rows have {num_ids:,} ids; the limit is {MAX_IDS:,}; pass "
                 "fewer texts or a smaller stride",
             )
         source = np.concatenate([template_ids, *(text.ids for text in texts)])

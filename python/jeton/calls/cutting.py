@@ -88,8 +88,8 @@ def truncate(
     string(marker, "marker")
     if side == "middle" and (of_marker := core.count(marker, special, 1)) > limit:
         raise ConfigError(
-            f"{keyword('marker', marker)} takes {of_marker} tokens, and {keyword('max_tokens', max_tokens)} leaves "
-            f"{limit}"
+            f"{keyword('marker', marker)} takes {of_marker} tokens, but {keyword('max_tokens', max_tokens)} "
+            f"leaves room for {limit}"
         )
     head, tail = core.truncate(text, limit, side, marker, at, special)
     if side == "middle" and head < tail:

@@ -37,17 +37,19 @@ def sampling_options(
         (0.1, 0.0, None, 7)
     """
     if alpha is not None and kind != "Unigram":
-        raise ConfigError(f"{keyword('alpha')} samples segmentations of a Unigram model, and this is {kind}")
+        raise ConfigError(
+            f"{keyword('alpha')} needs a Unigram model, which has several segmentations of a text; this model is {kind}"
+        )
     if dropout and kind not in ("BPE", "Pieces"):
-        raise ConfigError(f"{keyword('dropout')} skips merges, and a {kind} model has none")
+        raise ConfigError(f"{keyword('dropout')} skips merges, but a {kind} model has no merges")
     if not dropout and alpha is None:
         raise ConfigError(f"{keyword('seed')} and {keyword('nbest')} need {keyword('dropout')} or {keyword('alpha')}")
     if not isinstance(dropout, Real) or not 0 <= dropout <= 1:
         raise ConfigError(f"{keyword('dropout', dropout)} is not a probability from 0 to 1")
     if alpha is not None and not (isinstance(alpha, Real) and alpha >= 0 and is_finite(alpha)):
-        raise ConfigError(f"{keyword('alpha', alpha)} is not a finite number from 0 up")
+        raise ConfigError(f"{keyword('alpha', alpha)} is not a finite number of at least 0")
     if nbest is not None and (alpha is None or not isinstance(nbest, Integral) or not 1 <= nbest <= MAX_INT64):
-        raise ConfigError(f"{keyword('nbest', nbest)} is not an integer from 1 up together with {keyword('alpha')}")
+        raise ConfigError(f"{keyword('nbest', nbest)} must be a positive integer, together with {keyword('alpha')}")
     seed = int.from_bytes(os.urandom(8)) if seed is None else seed
     if not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
         raise ConfigError(f"{keyword('seed', seed)} is not an integer from 0 to 2^64 - 1")

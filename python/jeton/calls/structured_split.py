@@ -69,7 +69,7 @@ def structured_split(
             chunk_end = splitter.end(start, end)
         if chunk_end is None:
             at_character = f"the character at position {start} takes {core.count(text[start], special, 1)} tokens"
-            raise ConfigError(f"{at_character}, and the limit is {limit}", option="max_tokens", position=start)
+            raise ConfigError(f"{at_character}, more than the limit of {limit}", option="max_tokens", position=start)
         part = text[start:chunk_end]
         byte_end, end = byte_start + len(part.encode()), chunk_end
         yield part, (start, end), (byte_start, byte_end), core.count(part, special, 1)

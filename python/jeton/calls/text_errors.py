@@ -73,6 +73,6 @@ def not_utf8(error: UnicodeDecodeError) -> DecodeError:
     replace = named('invalid_utf8="replace"')
     return DecodeError(
         f"the bytes of these ids are not UTF-8 at byte {error.start} ({error.reason}); "
-        f"{replace} shows them as U+FFFD, decode_bytes returns them",
+        f"{replace} shows them as U+FFFD, decode_bytes returns the bytes",
         position=error.start,
     )

@@ -83,8 +83,9 @@ class Truncation:
         """
         if self.max_length is not None and self.stride > self.max_length - num_added:
             raise ConfigError(
-                f"{keyword('stride', self.stride)} is more than the {self.max_length - num_added} ids of a text in "
-                f"a row: {keyword('max_length', self.max_length)} without the {num_added} that the template adds",
+                f"{keyword('stride', self.stride)} exceeds the {self.max_length - num_added} ids of text that "
+                f"fit into a row: {keyword('max_length', self.max_length)} minus the {num_added} ids that the "
+                "template adds",
             )
 
     def kept(self, first: Int64, second: Int64 | None, room: int | None) -> tuple[Int64, Int64 | None]:
@@ -106,7 +107,11 @@ class Truncation:
         excess = np.maximum(first + (0 if second is None else second) - room, 0)
         if self.strategy == "only_second":
             if second is None:
-                self._refuse(excess > 0, f"has {{ids}} ids and no second text (pairs=) to shorten to {room}", first)
+                self._refuse(
+                    excess > 0,
+                    f"has {{ids}} ids but no second text (pairs=) that could be shortened to fit {room}",
+                    first,
+                )
                 return first, None
             return first, self._one(second, first, excess, "first")
         if self.strategy == "only_first" or second is None:
@@ -134,7 +139,7 @@ class Truncation:
             at = int(is_wrong.argmax())
             raise ConfigError(
                 f'truncation="{self.strategy}" with {keyword("max_length", self.max_length)}: text {at} of the batch '
-                f'{why.format(ids=ids[at])}; "longest_first" shortens any text',
+                f'{why.format(ids=ids[at])}; "longest_first" shortens either text',
                 option="truncation",
             )
 
@@ -182,8 +187,8 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     if is_wrong.any():
         at = int(is_wrong.argmax())
         raise ConfigError(
-            f"{keyword('stride', options.stride)} is not below {kept[at]}, the ids that text {at} of the batch "
-            f"keeps of its {lengths[at]}",
+            f"{keyword('stride', options.stride)} is too large: text {at} of the batch keeps {kept[at]} of "
+            f"its {lengths[at]} ids, and the stride must be smaller than that",
         )
     step = np.where(is_cut, kept - options.stride, 1)
     counts = np.ones_like(lengths)
@@ -227,9 +232,9 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
         num_rows *= count
     if num_rows.sum() > MAX_ROWS + num_texts:  # any number of texts may have one row
         raise ConfigError(
-            f"{keyword('overflow', True)}: {num_rows.sum():.3g} rows, of which text {int(num_rows.argmax())} of the "
-            f"batch alone has {num_rows.max():.3g}; the limit is {MAX_ROWS:,}. "
-            "Pass a larger max_length or a smaller stride",
+            f"{keyword('overflow', True)}: {num_rows.sum():.3g} rows, {num_rows.max():.3g} of them from text "
+            f"{int(num_rows.argmax())} of the batch; the limit is {MAX_ROWS:,}. Pass a larger max_length or a "
+            "smaller stride",
         )
     texts = np.arange(num_texts)
     # Combinations so far, other than that of kept pieces. Each is extended by every piece of the next segment, and

@@ -313,9 +313,9 @@ def chat(
     """Implements `Tokenizer.chat`."""
     flag(tokenize, "tokenize")
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-        raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
+        raise ConfigError('messages must be a list of {"role": …, "content": …}', option="messages")
     if not messages:
-        raise ConfigError("a chat has at least one message", option="messages")
+        raise ConfigError("messages is empty: a chat needs at least one message", option="messages")
     prepared = prepare(tok, tools=tools, template=template, variables=variables)
     continues = _continued_field(continue_final_message, add_generation_prompt)
 
@@ -340,8 +340,8 @@ def _continued_field(value: object, add_generation_prompt: object) -> str | None
         raise wrong("continue_final_message", value, "True, False or a key of the last message")
     if value and add_generation_prompt:
         raise ConfigError(
-            f"{keyword('continue_final_message')} continues a reply, {keyword('add_generation_prompt')} begins one: "
-            "pass one of both",
+            f"{keyword('continue_final_message')} continues a reply, {keyword('add_generation_prompt')} "
+            "begins one; pass only one of them",
             option="continue_final_message",
         )
     return "content" if value is True else value or None

@@ -47,7 +47,8 @@ def continued(
     end = sum(piece.length for piece in pieces[: last + 1])
     if not own or pieces[last].origin.field not in names or not text[:end].rstrip().endswith(value.strip()):
         raise ChatTemplateError(
-            f"the chat template does not end the last message with its {field!r} as it is, so the rendering cannot be "
-            f"cut off there; render with {keyword('add_generation_prompt', True)} and append the text"
+            f"the chat template does not write the {field!r} of the last message unchanged at its end, so the "
+            f"reply cannot be continued; render with {keyword('add_generation_prompt', True)} and append the "
+            "text"
         )
     return text[:end], pieces[: last + 1]

@@ -220,8 +220,8 @@ class Conversation:
         """
         if self._reply is not None:
             raise ConfigError(
-                "the conversation ends with a sampled turn; add(messages) opens the next one, and add([]) another "
-                "turn of the model"
+                "the conversation ends with a sampled turn; call add(messages) to open the next one, or "
+                "add([]) for another turn of the model"
             )
         return list(self._ids)
 
@@ -429,7 +429,7 @@ class Conversation:
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
-        return f"{reason}; all messages were last rendered when they were {self._num_whole}"
+        return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
         """Finds the text of a rendering after that of `ids`, or returns the reason why it does not begin with that.
@@ -454,7 +454,7 @@ class Conversation:
         if not rendering.text.startswith(reply.closing, located.tail):
             written = rendering.text[located.tail :][: len(reply.closing)]
             return (
-                f"the template closes the turn with {quoted(written)} before these messages, and with "
+                f"the template closes the turn with {quoted(written)} before these messages, but with "
                 f"{quoted(reply.closing)} at the end of a chat"
             )
         return Tail(start, located.tail + len(reply.closing))
@@ -488,7 +488,7 @@ class Conversation:
                 return base
             was, is_now = prompt.text[base:], rendering.text[base:]
             return (
-                f"the template begins the sampled turn with {quoted(is_now)}, where the generation prompt was "
+                f"the template begins the sampled turn with {quoted(is_now)}, but the generation prompt was "
                 f"{quoted(was)}"
             )
         at = self._token_start(prompt.text, num_shared(prompt.text, rendering.text))
@@ -720,7 +720,7 @@ def conversation(
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise wrong("messages", messages, 'a list of {"role": …, "content": …}')
     if not messages:
-        raise ConfigError("a conversation begins with at least one message", option="messages")
+        raise ConfigError("messages is empty: a conversation begins with at least one message", option="messages")
     flag(keep_sampled, "keep_sampled")
     prepared = prepare(tok, tools=tools, template=template, variables=variables)
     return Conversation(tok, prepared, messages, special=special, keep_sampled=keep_sampled)

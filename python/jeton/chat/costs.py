@@ -260,7 +260,7 @@ def _tojson(
 ) -> None:
     """Bounds the longest string: JSON is encoded and charged incrementally, one string at a time."""
     if (len(indent) if isinstance(indent, str) else _count(indent)) > 100:
-        raise TemplateError("JSON is indented by more than 100")
+        raise TemplateError("JSON indented by more than 100 spaces is not supported")
     for leaf in state.leaves(value):
         if isinstance(leaf, str):
             state.afford((12 if ensure_ascii else 6) * len(leaf) * width(leaf))

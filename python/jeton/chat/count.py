@@ -119,7 +119,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
     Raises:
         ConfigError: not a request.
-        InvalidTextError: a text holds a lone surrogate; names its place.
+        InvalidTextError: a text contains a lone surrogate; names its place.
         UnsupportedFeatureError: content or an option without a published count, such as an image; names its place.
 
     Examples:
@@ -142,7 +142,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
             _refuse(name, name)
     messages = [*_objects(request.get("messages"), "messages")]
     if not messages:
-        raise ConfigError("a chat has at least one message", option="messages")
+        raise ConfigError("messages is empty: a chat needs at least one message", option="messages")
     functions = _functions(request)
     has_system = next((at for at, (_, message) in enumerate(messages) if message.get("role") == "system"), None)
     extra = []
@@ -297,7 +297,7 @@ def _value(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         what = f"a value of type {type(value).__name__} that is not JSON"
-        raise ConfigError(f"an enum in the schema of a tool has {what}", option="tools") from None
+        raise ConfigError(f"an enum in the schema of a tool contains {what}", option="tools") from None
 
 
 # ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -305,7 +305,8 @@ def _value(value: Any) -> str:
 
 def _refuse(feature: str, place: str) -> NoReturn:
     raise UnsupportedFeatureError(
-        f"{place} has no published count; the bill is in usage.prompt_tokens of a response", feature=feature
+        f"{place} has no published token count; a response reports the billed number as usage.prompt_tokens",
+        feature=feature,
     )
 
 
@@ -319,7 +320,7 @@ def _unicode(text: str, path: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidTextError(f"{path} is not Unicode text: it holds a lone surrogate") from None
+        raise InvalidTextError(f"{path} is not Unicode text: it contains a lone surrogate") from None
     return text
 
 

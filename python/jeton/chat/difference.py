@@ -380,7 +380,7 @@ class _Comparison:
         name = self._name(side, index)
         if number > 0 and self.in_prompt[0] and messages[start]["role"] == "assistant":
             return "generation prompt", translate(
-                "the generation prompt of A is not the start of {message} of B, the reply", message=name
+                "{message} of B, the reply, does not begin with the generation prompt of A", message=name
             )
         is_end = start in (len(self.a.request.messages), len(self.b.request.messages))
         kind = "inserted" if number > 0 else "removed"
@@ -424,7 +424,7 @@ class _Comparison:
             if missing := sorted(fields[more] - fields[less]):
                 what = "the template adds {field} of {message}" if more else "the template drops {field} of {message}"
                 return translate(what, field=", ".join(missing), message=name)
-        return translate("the template writes {message} otherwise", message=name)
+        return translate("the template writes {message} differently", message=name)
 
     def _name(self, side: int, index: int) -> str:
         request = (self.a, self.b)[side].request

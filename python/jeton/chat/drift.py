@@ -35,7 +35,7 @@ Cause: TypeAlias = Literal[
 
 _REASONS: Mapping[Cause, str] = {
     "merge": "the encoder joins text across the boundary of these ids",
-    "split": "the encoder divides the text of this id here",
+    "split": "the encoder splits the text of this id here",
     "unreachable": "the encoder does not give this id for its text",
     "prefix_space": "the encoder puts a space before the text",
     "normalization": "the encoder normalizes the text",
@@ -44,7 +44,7 @@ _REASONS: Mapping[Cause, str] = {
     "stripped_space": "an added token takes the white space beside it",
     "unmatched_token": "the added token is not matched at this place",
     "unknown": "the text that an unknown token stands for is lost",
-    "invalid_bytes": "the bytes of these ids are no text",
+    "invalid_bytes": "the bytes of these ids are not valid UTF-8",
 }
 _REPLACEMENT = "\ufffd"
 _MOST_SHOWN = 8  # ids in `str(drift)`

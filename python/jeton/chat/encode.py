@@ -80,7 +80,7 @@ def encode(
 
     Raises:
         SpecialTokenError: ``special="raise"``, and a message spells a special token.
-        ChatTemplateError: a special token is in text that mixes the template's with a message's, so its origin is
+        ChatTemplateError: a special token is in text that combines the template's with a message's, so its origin is
             unknown.
     """
     permitted = permission(special, tok.special_tokens)
@@ -163,8 +163,8 @@ def _refuse(
             )
         if _overlap(mixed, match.start, match.end):
             raise ChatTemplateError(
-                f"the special token {token!r} at character {match.start} of the chat is in text that mixes the "
-                f"template's with a message's, so its origin is unknown; to permit it in messages, pass "
+                f"the special token {token!r} at character {match.start} of the chat is in text that combines "
+                "the template's with a message's, so its origin is unknown; to permit it in messages, pass "
                 f"{keyword('special', {token})}"
             )
 

@@ -40,7 +40,7 @@ class _Namespace(Namespace):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if not isinstance(name, str) or name.startswith("_"):
-            raise SecurityError(f"a namespace cannot have the name {str(name)[:40]!r}: names begin with a letter")
+            raise SecurityError(f"invalid namespace name {str(name)[:40]!r}: names begin with a letter")
         super().__setitem__(name, value)
 
     def __repr__(self) -> str:

@@ -458,7 +458,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
     ends = [edge.literal for edges in grammar.edges.values() for edge in edges if edge.target == "end"]
     grammar.ending = ends[0][len(ends[0]) - min(num_shared(ends[0][::-1], end[::-1]) for end in ends) :]
     if not grammar.reaches("content") and not grammar.has_calls:
-        raise ChatTemplateError("the chat template changes the content of replies, so it cannot be read back")
+        raise ChatTemplateError("the chat template changes the content of replies, so replies cannot be parsed back")
     return grammar
 
 

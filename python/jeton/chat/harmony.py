@@ -191,7 +191,7 @@ def _check_json(value: Any, where: str, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{where} holds {value}, which is not JSON", option="tools")
     elif value is not None and not isinstance(value, str | int | float):
-        raise ConfigError(f"{where} holds {type(value).__name__}, which is not JSON", option="tools")
+        raise ConfigError(f"{where} has the type {type(value).__name__}, which is not JSON", option="tools")
 
 
 class _Message(NamedTuple):
@@ -389,7 +389,7 @@ class Harmony:
         flag(training, "training")
         flag(keep_analysis, "keep_analysis")
         if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-            raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
+            raise ConfigError('messages must be a list of {"role": …, "content": …}', option="messages")
         if next_role is not None:
             choice(next_role, "next_role", _ROLES)
             if training:
@@ -550,12 +550,12 @@ class HarmonyParser:
             return text
         if self._header is None:
             if id != self._id["<|start|>"]:
-                raise self._error(f"id {id} where a message begins with <|start|>")
+                raise self._error(f"expected <|start|> at the beginning of a message, found id {id}")
             self._header = []
         elif id == self._id["<|message|>"]:
             fields, left = _fields(self._decoded(self._header), self._role, self._error)
             if left:
-                raise self._error(f"the header has more than a role, a recipient and a type: {left!r:.60}")
+                raise self._error(f"unexpected text in a header, after role, recipient and type: {left!r:.60}")
             self._current, self._header, self._role = fields, None, None
         elif id in self._ends and not self._strict:
             if self._role is not None and self._header:
@@ -616,7 +616,7 @@ def _fields(header: str, role: str | None, error: Any, *, is_content: bool = Fal
     if mark:
         end = next((at for at, char in enumerate(after) if char in _SPACES or char == "<"), len(after))
         if not end:
-            raise error("<|channel|> without a name of the channel")
+            raise error("<|channel|> without a channel name")
         fields["channel"] = after[:end]
         header = before + after[end:]
     header = header.strip(_SPACES).replace(_CONSTRAIN, f" {_CONSTRAIN}")
@@ -629,7 +629,7 @@ def _fields(header: str, role: str | None, error: Any, *, is_content: bool = Fal
         name, role = parts[0], parts[0]
         if role not in _ROLES:
             if len(parts) == 1 and not name.startswith("to="):
-                raise error(f"the unknown role {name!r:.60}")
+                raise error(f"unknown role {name!r:.60}")
             role = "tool"
             del parts[0]
         if role == "tool":

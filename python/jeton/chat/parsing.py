@@ -41,8 +41,8 @@ _MAX_GRAMMARS = 64
 _NOT_RENDERED = "the rendering lacks {!r} of the generation prompt"
 _INSERTED = "the rendering has {!r}, which the reply lacks"
 _EMPTY_REASONING = "the rendering lacks the empty reasoning"
-_JSON = "the rendering formats the arguments otherwise"
-_SPACES = "the rendering has other white space"
+_JSON = "the rendering formats the arguments differently"
+_SPACES = "the rendering differs in white space"
 _REPLY = "qzreply"  # a content that no template writes
 _STOP = "the rendering of the turn lacks the stop token {!r}"
 

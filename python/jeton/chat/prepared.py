@@ -67,7 +67,7 @@ def prepare(
         ChatTemplateError: no such template, or the tokenizer lacks special tokens of a preset.
     """
     if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
-        raise ConfigError('variables is a mapping of names: {"enable_thinking": False}', option="variables")
+        raise ConfigError('variables must be a mapping, such as {"enable_thinking": False}', option="variables")
     own = {f"{role}_token": token for role, token in tok.roles.items()}
     for name in ("messages", "add_generation_prompt", "continue_final_message", "tools", *own):
         if name in variables:
@@ -77,10 +77,10 @@ def prepare(
         if not _are_objects(tools):
             is_code = isinstance(tools, list | tuple) and any(callable(tool) for tool in tools)
             hint = "; a Python function is not supported, pass its schema" if is_code else ""
-            raise ConfigError(f"tools is a list of objects: JSON schemas{hint}", option="tools")
+            raise ConfigError(f"tools must be a list of objects (JSON schemas){hint}", option="tools")
         tools = list(tools)
     if variables.get("documents") is not None and not _are_objects(variables["documents"]):
-        raise ConfigError("documents is a list of objects with a title and a text", option="variables")
+        raise ConfigError("documents must be a list of objects with a title and a text", option="variables")
     if template is None and tok.definition.chat_template is None:
         raise ChatTemplateError(f"the tokenizer has no chat template; {_remedy(tok)}")
     source = choose(tok.definition.chat_template, template, tools=tools is not None)
@@ -121,14 +121,16 @@ def _remedy(tok: HasCore) -> str:
     names = presets_for(tok)
     if not names:
         return (
-            f"pass {keyword('template')} a Jinja template; it has the special tokens of none of Jeton's "
-            f"({', '.join(PRESETS)}); tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds those of ChatML; "
+            f"pass {keyword('template')} with a Jinja template; none of Jeton's own ({', '.join(PRESETS)}) "
+            "fits the tokenizer's special tokens; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds "
+            "those of ChatML; "
             "jeton.chat_count(tok, messages) estimates what OpenAI's API counts"
         )
     names = [repr(name) for name in names]
     return (
-        f"pass {keyword('template')} a Jinja template, or one of Jeton's whose special tokens it has: "
-        f"{', '.join(names)}; tok.with_chat_template({names[0]}) keeps it"
+        f"pass {keyword('template')} with a Jinja template, or with one of Jeton's that fits the tokenizer's "
+        "special tokens: "
+        f"{', '.join(names)}; tok.with_chat_template({names[0]}) stores it in the tokenizer"
     )
 
 
@@ -146,5 +148,5 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     if missing:
         raise ChatTemplateError(
             f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
-            f"tok.add_tokens({missing!r}) has them"
+            f"tok.add_tokens({missing!r}) adds them"
         )

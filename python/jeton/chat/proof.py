@@ -146,7 +146,7 @@ def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) 
     if reply.stop:
         end = rendering.find(reply.stop, last, following)
         if end < 0:
-            return f"the reply ends with {reply.stop!r}, where the template writes {quoted(text[last:following])}"
+            return f"the reply ends with {reply.stop!r}, but the template writes {quoted(text[last:following])}"
         return Located(end, end + len(reply.stop))
     end = last + _overlap(reply.text, text[last:following])
     return Located(end, end)

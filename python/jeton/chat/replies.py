@@ -218,10 +218,12 @@ class _Derivation:
         if said and not any(index in self._own for index in said):
             for index in said:
                 self._check_omitted(index)
-            raise ChatTemplateError("the chat template prints nothing of the assistant's messages, so there is no mask")
+            raise ChatTemplateError("the chat template does not render the assistant's messages, so there is no mask")
         roles = [facts["role"] for facts in messages]
         if "assistant" not in roles and any(_has_reply_fields(facts) for facts in messages):
-            raise ChatTemplateError(f"no message has the role 'assistant', whose text a mask marks (roles: {roles})")
+            raise ChatTemplateError(
+                f"no message has the role 'assistant', so there is no reply to mark (roles: {roles})"
+            )
         end = 0
         for message, facts in enumerate(messages):
             if facts["role"] != "assistant":
@@ -241,8 +243,8 @@ class _Derivation:
         """Checks that a message without a mark is not in text of unknown origin."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
-                f"the chat template computes text from several messages, and message {message} cannot be told apart "
-                "in it, so there is no mask"
+                f"the chat template computes text from several messages, so message {message} cannot be "
+                "located in it and there is no mask"
             )
 
     def _reply(self, message: int, own: list[int]) -> ReplySpans | None:
@@ -325,9 +327,7 @@ class _Derivation:
                     return len(prompt.text)
                 if not has_text:
                     return None
-                raise self._unproven(
-                    message, "the text before it is not that of the prompt that the messages before it give"
-                )
+                raise self._unproven(message, "the text before it differs from the prompt of the preceding messages")
             tail = self._tails[key] = prompt.text[prompt.gap(len(prompt.marks))[0] :]
         if len(tail) > len(between) and whole.text.startswith(tail, begin):
             return begin + len(tail)  # the message's own text begins with the end of the prompt
@@ -336,7 +336,7 @@ class _Derivation:
             return None
         if length is None:
             raise self._unproven(
-                message, f"the text before it, {between!r:.80}, does not begin with that of the prompt, {tail!r:.80}"
+                message, f"the text before it, {between!r:.80}, does not begin with the end of the prompt, {tail!r:.80}"
             )
         return begin + length
 
@@ -363,7 +363,9 @@ class _Derivation:
             late = self._late_header(begin, between, len(tail)) if has_text else None
             follows_reply = message > 0 and self._chat.messages[message - 1]["role"] == "assistant"
             if late is None and follows_reply and not self._added and between[len(tail) :].strip():
-                raise self._unproven(message, f"it follows a reply, and no prompt has {between[len(tail) :]!r:.80}")
+                raise self._unproven(
+                    message, f"it follows a reply, and no prompt contains {between[len(tail) :]!r:.80}"
+                )
             return late or len(tail)
         if not has_text and not self._specials(between):
             return None
@@ -449,7 +451,7 @@ class _Derivation:
         header = self._added
         if header and between.count(header) == 1:
             return begin + between.index(header) + len(header)
-        raise self._unproven(message, f"the messages before it give no prompt: {error}")
+        raise self._unproven(message, f"the preceding messages do not render to a prompt: {error}")
 
     @cached_property
     def _added(self) -> str:
@@ -477,7 +479,7 @@ class _Derivation:
     def _unproven(self, message: int, reason: str) -> ChatTemplateError:
         return ChatTemplateError(
             f"the chat template does not show where the model's text begins in message {message}: {reason}; "
-            "mark it by {% generation %} … {% endgeneration %}"
+            "mark it with {% generation %} … {% endgeneration %}"
         )
 
     # ── end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -515,7 +517,7 @@ class _Derivation:
         )
         if not pairs:
             raise ChatTemplateError(
-                f"the chat template prints message {message} in another way if it is the last one, so there is no mask"
+                f"the chat template renders message {message} differently if it is the last one, so there is no mask"
             )
         kept: list[int] = []
         said: set[tuple[str | None, str]] = set()

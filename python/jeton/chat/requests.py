@@ -75,7 +75,7 @@ def read_request(request: Any) -> ChatRequest:
         for path, message in _each(request.get("messages"), "messages"):
             made += _message(message, path)
     if not made:
-        raise ConfigError("a chat has at least one message", option="messages")
+        raise ConfigError("messages is empty: a chat needs at least one message", option="messages")
     return ChatRequest(
         [message for _, message in made],
         _tools(request),
@@ -171,7 +171,8 @@ def _items(items: Any) -> list[tuple[str, Json]]:
         if kind == "reasoning":
             if not item.get("content"):
                 raise UnsupportedFeatureError(
-                    f"{path}: reasoning without its text has no template form; leave the item out", feature=kind
+                    f"{path}: reasoning without its text is not supported by chat templates; leave the item out",
+                    feature=kind,
                 )
             thoughts.append(_text(item["content"], f"{path}.content"))
             continue
@@ -180,7 +181,9 @@ def _items(items: Any) -> list[tuple[str, Json]]:
             made.append((path, {**result, "content": _text(item.get("output", ""), f"{path}.output")}))
             continue
         if kind not in ("message", "function_call"):
-            raise UnsupportedFeatureError(f"{path}: an item of type {kind!r:.60} has no template form", feature=kind)
+            raise UnsupportedFeatureError(
+                f"{path}: an item of type {kind!r:.60} is not supported by chat templates", feature=kind
+            )
         if kind == "message":
             made += _message(
                 {name: value for name, value in item.items() if name not in ("type", "status", "id")}, path
@@ -209,7 +212,9 @@ def _text_of(block: Json, path: str) -> str:
     if kind == "refusal":
         return _string(block.get("refusal"), f"{path}.refusal")
     if kind not in _TEXTS:
-        raise UnsupportedFeatureError(f"{path}: content of type {kind!r:.60} has no template form", feature=str(kind))
+        raise UnsupportedFeatureError(
+            f"{path}: content of type {kind!r:.60} is not supported by chat templates", feature=str(kind)
+        )
     return _string(block.get("text"), f"{path}.text")
 
 
@@ -244,7 +249,9 @@ def _tool(tool: Json, path: str) -> Json:
         return {"type": "function", "function": {name: value for name, value in schema.items() if value is not None}}
     kind = tool.get("type", "function")
     if kind != "function":
-        raise UnsupportedFeatureError(f"{path}: a tool of type {kind!r:.60} has no template form", feature=str(kind))
+        raise UnsupportedFeatureError(
+            f"{path}: a tool of type {kind!r:.60} is not supported by chat templates", feature=str(kind)
+        )
     if "type" in tool and "function" not in tool:
         return {"type": kind, "function": {name: value for name, value in tool.items() if name != "type"}}
     return tool

@@ -79,14 +79,14 @@ def choose(own: Any, template: str | None, *, tools: bool) -> str:
             return named[wanted]
         if named:
             raise ChatTemplateError(
-                f"the tokenizer has several chat templates; pass {keyword('template')} one of {_list(named)}"
+                f"the tokenizer has several chat templates; pass {keyword('template')} with one of {_list(named)}"
             )
         raise ChatTemplateError(
-            f"the tokenizer has no chat template; pass {keyword('template')} a Jinja template, or one of "
-            f"{_list(PRESETS)}"
+            f"the tokenizer has no chat template; pass {keyword('template')} with a Jinja template, or with "
+            f"one of {_list(PRESETS)}"
         )
     if not isinstance(template, str):
-        raise ConfigError(f"template is a name or a Jinja template, not {template!r:.60}", option="template")
+        raise ConfigError(f"template must be a name or a Jinja template, not {template!r:.60}", option="template")
     if template in named:
         return named[template]
     if template in PRESETS:
@@ -116,7 +116,7 @@ def templates(own: Any) -> dict[str, str]:
         pairs = [(one.get("name", "default"), one.get("template")) for one in own]
     named = dict(pairs)
     if not named or not all(isinstance(text, str) for pair in named.items() for text in pair):
-        raise ChatTemplateError("the tokenizer's chat template is neither a text nor texts by name")
+        raise ChatTemplateError("the tokenizer's chat template is neither a string nor a mapping of names to strings")
     return named
 
 
@@ -243,7 +243,9 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
         items = kind(_seen(item, origin.inside(index), where, depth + 1) for index, item in enumerate(value))
         items._size = VALUE + sum(map(_size, items))
         return items
-    raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
+    raise ConfigError(
+        f"{where} has the type {type(value).__name__}; templates accept only JSON values", option="messages"
+    )
 
 
 def _size(value: Any) -> int:
@@ -320,7 +322,7 @@ def compiled(source: str) -> CompiledTemplate:
     from .sandbox import sandbox
 
     if len(source) > MAX_SOURCE:
-        raise ChatTemplateError(f"the chat template has {len(source)} characters: at most {MAX_SOURCE}")
+        raise ChatTemplateError(f"the chat template has {len(source)} characters; the limit is {MAX_SOURCE}")
     try:
         environment = sandbox()
         tree = environment.parse(source)
@@ -330,7 +332,7 @@ def compiled(source: str) -> CompiledTemplate:
         return CompiledTemplate(template, has_generation)
     except jinja2.TemplateSyntaxError as error:
         raise ChatTemplateError(
-            f"the chat template is broken in line {error.lineno}: {error.message}", line=error.lineno
+            f"the chat template has a syntax error in line {error.lineno}: {error.message}", line=error.lineno
         ) from error
     except JetonError:
         raise
@@ -366,9 +368,9 @@ def _failure(error: Exception, template: Template) -> ChatTemplateError:
     if isinstance(error, SecurityError):
         return ChatTemplateError(f"the chat template uses something that is not permitted{place}: {text}", line=line)
     if isinstance(error, TemplateError) and not isinstance(error, TemplateRuntimeError):
-        return ChatTemplateError(f"the chat template refuses{place}: {text}", line=line)
+        return ChatTemplateError(f"the chat template rejects the messages{place}: {text}", line=line)
     text = _OWN_CLASS.sub(lambda match: _CLASSES[match[1]], text)
-    return ChatTemplateError(f"the chat template fails{place}: {text}", line=line)
+    return ChatTemplateError(f"the chat template failed{place}: {text}", line=line)
 
 
 def is_refusal(error: ChatTemplateError) -> bool:

@@ -27,7 +27,7 @@ __all__ = ["add_tokens"]
     type=click.File(encoding="utf-8"),
     multiple=True,
     metavar="FILE",
-    help="File with one token a line (repeatable).",
+    help="File with one token per line (repeatable).",
 )
 @click.option(
     "--plain", is_flag=True, help="Add tokens that are always matched; default: special tokens, matched by permission."

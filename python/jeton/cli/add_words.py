@@ -17,7 +17,12 @@ __all__ = ["add_words"]
 @click.command("add-words", cls=Command, short_help="Add words to a vocabulary.")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(
-    "--from", "lists", type=click.File(encoding="utf-8"), multiple=True, metavar="FILE", help="Words, one a line."
+    "--from",
+    "lists",
+    type=click.File(encoding="utf-8"),
+    multiple=True,
+    metavar="FILE",
+    help="File of words, one per line.",
 )
 @click.option("--corpus", multiple=True, metavar="PLACE", help="Text on which changes are counted (repeatable).")
 @surgery_options
@@ -33,8 +38,8 @@ def add_words(
 ) -> None:
     """Adds each WORD as an entry, for BPE with merges, so that it is found inside of pretokens like any other token,
     and writes the tokenizer to OUT. For BPE, a leading space is part of a word; for WordPiece and Unigram, the word is
-    one token where it stands as a word. jeton add-tokens, in contrast, splits the text at a token before the model
-    runs.
+    one token where it occurs as a whole word. jeton add-tokens, in contrast, splits the text at a token before the
+    model runs.
 
     \b
     Examples:

@@ -75,8 +75,8 @@ def audit(
     output: str | None,
 ) -> None:
     """Checks TOKENIZER, a file or folder of any supported format or a name: entries that no text produces, partial
-    characters, duplicates, special tokens that plain text has, private data among the entries, giant tokens, digits
-    and white space, and the chat template. Exit code 4 if a finding is an error.
+    characters, duplicates, special tokens that plain text can produce, private data among the entries, giant tokens,
+    digits and white space, and the chat template. Exit code 4 if a finding is an error.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def audit(
     if common.as_json and form not in (None, "json"):
         raise click.UsageError(f"--json contradicts --format {form}")
     if tensor is not None and embeddings is None:
-        raise click.UsageError("--tensor names a tensor of --embeddings, which is missing")
+        raise click.UsageError("--tensor needs --embeddings")
     check_file(output)
     form = form or ("json" if common.as_json else "text")
     reading = {"documents": documents, "field": field, "errors": errors, "input_type": input_type}

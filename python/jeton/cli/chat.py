@@ -143,10 +143,11 @@ def render(
 def check(
     common: CommonOptions, template: str | None, name: str | None, pattern: str | None, variables: str | None
 ) -> None:
-    """Checks a chat template by renderings of conversations. TEMPLATE is a Jinja file, a template of the tokenizer or
-    of Jeton by its name, or a tokenizer with a template: a FOLDER, a file or a name. Tells whether each rendering
-    begins the next, which token ends replies, what of system, tools and reasoning is rendered, whether special tokens
-    are single ids and can be spelled by messages, and what depends on the date. Exit code 4 if a finding is an error.
+    """Checks a chat template by rendering conversations. TEMPLATE is a Jinja file, a template of the tokenizer or of
+    Jeton by its name, or a tokenizer with a template: a FOLDER, a file or a name. Reports whether each rendering is a
+    prefix of the next, which token ends replies, which parts of system, tools and reasoning are rendered, whether
+    special tokens are single ids, whether messages can spell them, and what depends on the date. Exit code 4 if a
+    finding is an error.
 
     \b
     Examples:
@@ -192,7 +193,7 @@ def count(common: CommonOptions, tok: jeton.Tokenizer, file: BinaryIO) -> None:
             write(str(found))
 
 
-@chat.command(short_help="Tell why two requests do not share a cached prompt.")
+@chat.command(short_help="Explain why two requests do not share a cached prompt.")
 @click.argument("a", type=click.File("rb"))
 @click.argument("b", type=click.File("rb"))
 @click.option(
@@ -255,7 +256,7 @@ def _template(template: str | None, name: str | None, pattern: str | None) -> tu
     if name is not None:
         return jeton.load(name, pattern=pattern), _source(template)
     if template is None:
-        raise click.UsageError("give a template, a folder of a tokenizer with one, or -t")
+        raise click.UsageError("pass a template, the folder of a tokenizer that has one, or -t")
     if template in PRESETS:
         return None, template
     path = Path(template)

@@ -26,8 +26,8 @@ def compare(
     diff: bool,
 ) -> None:
     """Compares tokenizers on each TEXT, on each text of the files with --files, or on standard input: number of
-    tokens, token boundaries that differ, and the tokens of each. The own tokens of a tokenizer are those that no other
-    has at the same position. With --diff, two texts by one tokenizer: exit code 4 if their ids differ.
+    tokens, token boundaries that differ, and the tokens of each. A tokenizer's own tokens are those that no other has
+    at the same position. With --diff, two texts by one tokenizer: exit code 4 if their ids differ.
 
     \b
     Examples:

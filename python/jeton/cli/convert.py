@@ -59,7 +59,7 @@ PIECE_BYTES = 4096
 @click.option(
     "--strings", type=Count(0), default=STRINGS, show_default=True, metavar="N", help="Number of generated texts."
 )
-@click.option("--like", metavar="FILE", help="GGUF file to copy: OUT has its tensors, and the tokenizer IN.")
+@click.option("--like", metavar="FILE", help="GGUF file to copy: OUT gets its tensors and the tokenizer IN.")
 @click.option("--pattern", metavar="NAME|REGEX", help="Pattern of IN, for formats without one (rank files).")
 @click.option(
     "--transformers",
@@ -80,7 +80,8 @@ def convert(
     transformers: Literal["4", "5"] | None,
 ) -> None:
     """Converts the tokenizer IN to OUT, loads OUT again, and compares the two: ids with special tokens as plain text
-    and as control, with and without the template, and decoded bytes; on edge cases, on generated texts, and on yours.
+    and as control tokens, with and without the template, and decoded bytes; on edge cases, on generated texts, and on
+    yours.
 
     OUT is created only if no difference was found, or if the format loses a feature that was accepted with
     --accept-loss. The exit code is 4 if there is a difference, and the first one is shown.
@@ -101,14 +102,14 @@ def convert(
     format = format or format_of(output)
     if format == "vocab":
         raise click.UsageError(
-            f"{output} would be a vocabulary dump, which cannot be loaded; pass another format by --to"
+            f"{output} would be a vocabulary dump, which cannot be loaded; pass another format with --to"
         )
     if format == "folder" and is_stream(output):
-        raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
+        raise click.UsageError(f"{output} is not a folder; pass the format of a file with --to")
     if like is not None and format != "gguf":
-        raise click.UsageError("--like is for OUT of the format gguf")
+        raise click.UsageError("--like needs an OUT of the format gguf")
     if like is not None and Path(output).exists() and Path(output).samefile(like):
-        raise click.UsageError(f"{output} is the file to copy, which is never changed; choose another output")
+        raise click.UsageError(f"{output} is the file to copy from, which is never changed; choose another output")
     tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
     files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
     if format == "folder":
@@ -223,7 +224,7 @@ def _put(new: Path, output: str) -> None:
         return
     if not new.is_dir():
         if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written there", output)
+            raise IsADirectoryError(errno.EISDIR, "is a folder, but the output must be a file", output)
         if (mode := own_mode(target)) is not None:
             new.chmod(mode)
         new.replace(target)
@@ -273,7 +274,7 @@ def _summary(output: str, result: Equality, is_kept: bool, *, decodes: bool) -> 
             else translate("equal    {texts}: same ids", texts=texts)
         )
         if result.refused:
-            equal += translate(" ({texts} that both refuse among them)", texts=counted(result.refused, "text"))
+            equal += translate(" (including {texts} that both refuse)", texts=counted(result.refused, "text"))
         lines.append(equal)
     else:
         lines.append(translate("differs  on text {number}", number=f"{result.compared:,}"))

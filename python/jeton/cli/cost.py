@@ -42,7 +42,7 @@ def cost(
     reading: dict[str, Any],
 ) -> None:
     """Counts the tokens of each CORPUS together (a file, glob or folder, or - for standard input): their price, and the
-    documents that exceed the context window. windows: how many hold the documents, if each begins a new one.
+    documents that exceed the context window. windows: how many are needed if each document begins a new one.
 
     \b
     Examples:

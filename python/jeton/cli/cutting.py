@@ -19,14 +19,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def cut_options(units: Sequence[str]) -> Callable[[Function], Function]:
     """Adds -n and --at, one of `units`, passed as `max_tokens` and `at`."""
     limit = click.option(
-        "-n", "--max-tokens", "max_tokens", type=Count(0), required=True, metavar="N", help="Tokens, at most."
+        "-n", "--max-tokens", "max_tokens", type=Count(0), required=True, metavar="N", help="Maximum number of tokens."
     )
     unit = click.option(
         "--at",
         type=click.Choice(units),
         default="character",
         show_default=True,
-        help="The unit at whose boundaries texts are cut. If not even one fits, the next smaller unit is used.",
+        help="Cut only at boundaries of this unit. If not even one unit fits, the next smaller unit is used.",
     )
     return lambda command: limit(unit(command))
 
@@ -39,7 +39,7 @@ def text_argument(common: CommonOptions, text: InputText, options: TextOptions) 
             return data if isinstance(data, str) else data.decode()
         except UnicodeDecodeError as error:
             raise InvalidTextError(
-                f"the text is not UTF-8 at byte {error.start} ({error.reason}); --errors replace makes it U+FFFD",
+                f"the text is not UTF-8 at byte {error.start} ({error.reason}); --errors replace writes U+FFFD instead",
                 position=error.start,
             ) from None
 

@@ -175,7 +175,7 @@ def _from_json(data: bytes, name: str) -> array[int]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{name}: not ids in JSON ({error})", format="ids") from None
     except OverflowError:
-        message = f"{name}: an id is a number from 0 to {2**32 - 1}"
+        message = f"{name}: ids are integers from 0 to {2**32 - 1}"
         raise FormatError(message, format="ids") from None
 
 
@@ -189,6 +189,6 @@ def _parse(words: list[bytes], numbers: array[int], name: str) -> None:
         for word in words:
             if not word.isdigit() or len(word) > LONGEST or int(word) >= 2**32:
                 shown = word[:40].decode("utf-8", "backslashreplace")
-                message = f"{name}: {shown!r} is not an id, which is a number from 0 to {2**32 - 1}"
+                message = f"{name}: {shown!r} is not an id; ids are integers from 0 to {2**32 - 1}"
                 raise FormatError(message, format="ids", place=f"{shown!r}") from None
         raise

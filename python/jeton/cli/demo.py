@@ -74,7 +74,7 @@ def demo(common: CommonOptions, output: str) -> None:
     measures = {part.name: jeton.measure(tok, part.documents, words=False, progress=False) for part in parts}
     training = tok.training
     if training is None:
-        raise RuntimeError("a tokenizer fresh from training knows nothing of it")
+        raise RuntimeError("a newly trained tokenizer has no training facts")
     if common.as_json:
         write_json(_facts(tok, training, measures, output))
         return
@@ -96,7 +96,7 @@ def _parts() -> list[_Section]:
     # some tests of the standard library are deliberately in other encodings
     library = [path for path in found if find_invalid_utf8(path.read_bytes()) is None]
     if not library:
-        raise FileNotFoundError(2, "this Python has no library as source files", str(root))
+        raise FileNotFoundError(2, "the standard library of this Python has no source files", str(root))
     parts = [_Section("Python source", library, sum(path.stat().st_size for path in library))]
     for name, ending in (("English lessons", ".py"), ("Chinese lessons", ".zh.md")):
         lessons = list(_lessons(ending))
@@ -112,7 +112,7 @@ def _lessons(ending: str) -> Iterator[bytes]:
 
 
 def _write_corpus(parts: list[_Section]) -> None:
-    _headline(translate("Jeton {version}: training on what this machine has", version=jeton.__version__))
+    _headline(translate("Jeton {version}: training on text from this machine", version=jeton.__version__))
     for part in parts:
         line = translate(
             "  {name} {size} in {files}",
@@ -141,16 +141,16 @@ def _write_training(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts
 
 
 def _write_measures(measures: dict[str, Any]) -> None:
-    _headline(translate("How far it compresses: bytes per token"))
+    _headline(translate("Compression: bytes per token"))
     longest = max(measure.bytes_per_token for measure in measures.values())
     for name, measure in measures.items():
         bar = "█" * max(round(measure.bytes_per_token / longest * BAR_CELLS), 1)
         write(f"  {padded(translate(name), NAME_CELLS)} {measure.bytes_per_token:5.2f}  {bar}")
-    write(translate("  One token a byte would be 1.00. What the corpus has much of gets long tokens."))
+    write(translate("  One token per byte would be 1.00. Text that is frequent in the corpus gets longer tokens."))
 
 
 def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) -> None:
-    _headline(translate("The first merges: the most frequent pair becomes a token, again and again"))
+    _headline(translate("The first merges: at each step, the most frequent pair becomes a token"))
     for step in training.log[:FIRST_MERGES] if training.log else []:
         pair = f"{visible(tok.id_to_bytes(step.left))} + {visible(tok.id_to_bytes(step.right))}"
         times = translate("{number} times", number=f"{step.pair_count:>11,}")
@@ -159,7 +159,7 @@ def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) 
 
 
 def _write_sentences(tok: jeton.Tokenizer) -> None:
-    _headline(translate("A sentence each: the tokens, then their ids"))
+    _headline(translate("One sentence of each kind: the tokens, then their ids"))
     color, width = terminal_look()
     for name, sentence in SENTENCES.items():
         tokens = tok.tokenize(sentence)
@@ -171,7 +171,11 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         ids = f"    {' '.join(map(str, tokens.ids))}"
         write(textwrap.fill(ids, width or len(ids), subsequent_indent="    "))
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            write(translate("    ⟨…⟩: a character cut into tokens of these bytes; more such text merges it"))
+            write(
+                translate(
+                    "    ⟨…⟩: the bytes of a character that is split into tokens; with more such text it becomes one"
+                )
+            )
 
 
 def _write_next_steps(output: str) -> None:

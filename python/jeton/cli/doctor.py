@@ -17,14 +17,14 @@ from .streams import write, write_json
 __all__ = ["doctor"]
 
 
-@click.command(cls=Command, short_help="Load a tokenizer in every way, and say which differ and why.")
+@click.command(cls=Command, short_help="Load a tokenizer with each library, and explain differences.")
 @click.argument("place", metavar="PLACE")
 @click.option("--beside", metavar="PLACE", help="Another folder, file or name that should give the same ids.")
-@click.option("--texts", metavar="FILE", help="Texts to compare in addition, one a line.")
+@click.option("--texts", metavar="FILE", help="Additional texts to compare, one per line.")
 @click.option(
     "--lock",
     metavar="FILE",
-    help="Lock file of ids and fingerprints: written if there is none, else the readers are compared with it.",
+    help="Lock file of ids and fingerprints: written if missing; otherwise the readers are compared with it.",
 )
 @click.option(
     "--format",
@@ -36,10 +36,11 @@ __all__ = ["doctor"]
 def doctor(
     common: CommonOptions, place: str, beside: str | None, texts: str | None, lock: str | None, form: str | None
 ) -> None:
-    """Loads PLACE, a folder, a file or a name, in every way that people do: tokenizer.json by tokenizers, the .model by
-    sentencepiece, rank files by tiktoken, the folder by transformers, a GGUF file with the ids of llama.cpp, and each
-    of them by Jeton. All encode the same texts. It reports which agree, the first text on which each differs, and the
-    cause, proved by experiment. Exit code 4 if there is a difference; with a lock file, only one from the file counts.
+    """Loads PLACE, a folder, a file or a name, in all common ways: tokenizer.json with tokenizers, the .model with
+    sentencepiece, rank files with tiktoken, the folder with transformers, a GGUF file with the ids of llama.cpp, and
+    each of them with Jeton. All encode the same texts. Reports which agree, the first text on which each differs, and
+    the cause, proved by experiment. Exit code 4 if there is a difference; with a lock file, only a difference from the
+    file counts.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ from .surgery import SurgeryOutput, surgery_options
 __all__ = ["extend"]
 
 
-@click.command(cls=Command, short_help="Add merges that a corpus yields to a vocabulary.")
+@click.command(cls=Command, short_help="Extend a vocabulary with merges learned from a corpus.")
 @click.option("-n", "--merges", "n", type=Count(1), required=True, metavar="N", help="Number of merges: 5000, 5k.")
 @click.option("--protect", multiple=True, metavar="PLACE", help="Text whose encoding stays unchanged (repeatable).")
 @click.option("--other", multiple=True, metavar="PLACE", help="Text on which changes are measured (repeatable).")

@@ -52,7 +52,7 @@ def languages(
     ISO 639, as eng.txt or cmn_hans.txt; for example the Universal Declaration of Human Rights
     (https://www.unicode.org/udhr/). Default: a paragraph in twenty languages that comes with Jeton.
 
-    A text with less than a fifth of English's characters is left out.
+    A text with less than a fifth of the characters of the English text is left out.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def languages(
     """
     check_plot(plot)
     if as_csv and common.as_json:
-        raise click.UsageError("--csv and --json exclude each other")
+        raise click.UsageError("--csv and --json cannot be combined")
     toks = {name: jeton.load(name, pattern=pattern) for name in names}
     table = jeton.languages(toks, folder, relative_to=relative_to, threads=common.threads, progress=common.progress)
     if sort is not None:

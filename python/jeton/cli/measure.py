@@ -74,9 +74,9 @@ def measure(
     """
     check_plot(plot)
     if as_csv and common.as_json:
-        raise click.UsageError("--csv and --json exclude each other")
+        raise click.UsageError("--csv and --json cannot be combined")
     if baseline is not None and baseline not in names:
-        raise click.UsageError(f"--baseline {baseline} is none of the tokenizers given with -t: {', '.join(names)}")
+        raise click.UsageError(f"--baseline {baseline} is not one of the tokenizers given with -t: {', '.join(names)}")
     table = jeton.measure(
         {name: jeton.load(name, pattern=pattern) for name in names},
         jeton.Corpus(input_corpus(common, corpus), **reading),

@@ -15,7 +15,7 @@ from .streams import write, write_json
 @common_options
 def names(common: CommonOptions, words: tuple[str, ...]) -> None:
     """Lists the tokenizers that -t accepts by name, with their other names and the models that use them; with WORDs,
-    those that have all of them in one of their names. A star marks those that load without network access. Any other
+    only those with a name that contains all of them. A star marks those that load without network access. Any other
     tokenizer of the Hugging Face hub loads as hf:owner/name. Models that Ollama has pulled are listed, too.
 
     \b

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 Function: TypeAlias = Callable[..., None]
-DEFAULT_USED = "jeton: using the default tokenizer, which is that of no model; -t selects another"
+DEFAULT_USED = "jeton: using the default tokenizer, which does not belong to any model; select another with -t"
 
 
 class Command(click.Command):
@@ -64,7 +64,7 @@ class Command(click.Command):
             times = sum(each is param for each in given)
             if isinstance(param, click.Option) and times > 1 and not (param.multiple or param.is_flag or param.count):
                 several = "; jeton compare takes several tokenizers" if param.opts[0] == "-t" else ""
-                message = f"{' / '.join(param.opts)} is given {times} times, and {self.name} takes one{several}"
+                message = f"{' / '.join(param.opts)} is given {times} times, but {self.name} takes one{several}"
                 raise click.UsageError(message, ctx)
         return super().parse_args(ctx, args)
 
@@ -212,7 +212,7 @@ def tokenizer_option(command: Function) -> Function:
         if name is not None:
             tok = jeton.load(name, pattern=pattern)
         elif pattern is not None:
-            raise click.UsageError("--pattern applies to a rank file, given by -t")
+            raise click.UsageError("--pattern applies to a rank file, given with -t")
         else:
             tok = jeton.default()
             if not quiet:
@@ -266,8 +266,8 @@ def text_options(command: Function) -> Function:
     @click.option(
         "--files",
         is_flag=True,
-        help="Read the arguments as files, globs and folders. A text file is one text; of rows (.jsonl, .json, .csv, "
-        ".parquet, .arrow) each is.",
+        help="Read the arguments as files, globs and folders. A text file is one text; in files of rows (.jsonl, "
+        ".json, .csv, .parquet, .arrow), each row is one.",
     )
     @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
     @special_option
@@ -301,9 +301,10 @@ def selection_options(command: Function) -> Function:
         "--include",
         multiple=True,
         metavar="GLOB",
-        help="Read only files that match, also those that a folder leaves out, such as '*.md' (repeatable).",
+        help="Read only matching files, including types that are otherwise skipped in folders, such as '*.md' "
+        "(repeatable).",
     )
-    @click.option("--exclude", multiple=True, metavar="GLOB", help="Read no files that match (repeatable).")
+    @click.option("--exclude", multiple=True, metavar="GLOB", help="Skip matching files (repeatable).")
     @click.option(
         "--input-type",
         type=click.Choice(INPUT_TYPES),
@@ -346,7 +347,7 @@ def corpus_options(command: Function) -> Function:
         "--errors",
         type=click.Choice(["strict", "replace", "skip"]),
         default="strict",
-        help="Policy for bytes that are not UTF-8: fail; replace them by U+FFFD and count them; or skip the record. "
+        help="Policy for bytes that are not UTF-8: fail; replace them with U+FFFD and count them; or skip the record. "
         "skip also omits rows and files that cannot be read, with a warning and exit code 3.",
     )
     @selection_options
@@ -483,7 +484,7 @@ class Share(click.ParamType[tuple[str, Fraction]]):
 
 def errors_option(command: Function) -> Function:
     """Adds --errors."""
-    help = "Policy for bytes that are not UTF-8, if the tokenizer needs UTF-8: fail, or replace them by U+FFFD."
+    help = "Policy for bytes that are not UTF-8, if the tokenizer needs UTF-8: fail, or replace them with U+FFFD."
     return click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help=help)(command)
 
 

@@ -34,7 +34,7 @@ def check_file(path: str | None) -> None:
     if not path:
         raise click.UsageError("the name of an output is empty")
     if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written there", path)
+        raise IsADirectoryError(errno.EISDIR, "is a folder, but the output must be a file", path)
     if not is_stream(path):
         _check_folder(Path(path).parent)
 
@@ -97,7 +97,10 @@ def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accep
                     file.write(tok.to_bytes())
             except (JetonError, OSError):
                 continue
-            common.warn(f"{path} could not be saved; the tokenizer is in {rescued}, and jeton convert can write it")
+            common.warn(
+                f"{path} could not be saved; the tokenizer was saved to {rescued} instead, from which jeton "
+                "convert can write it"
+            )
             break
         raise
 

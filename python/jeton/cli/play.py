@@ -35,8 +35,8 @@ def play(
     common: CommonOptions, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int | None
 ) -> None:
     """Opens a local web page that shows tokens as you type, the steps that lead to them, training, and token counts.
-    It lists the tokenizers given by -t, those of --vocabs, and those in this machine's caches; files can be dropped on
-    the page. The server listens on 127.0.0.1 only, and no text leaves the machine. Ctrl-C stops it.
+    It lists the tokenizers given with -t, those of --vocabs, and those in this machine's caches; files can be dropped
+    on the page. The server listens on 127.0.0.1 only, and no text leaves the machine. Ctrl-C stops it.
 
     \b
     Examples:

@@ -16,14 +16,14 @@ __all__ = ["prune"]
 
 @click.command(cls=Command, short_help="Remove tokens from a vocabulary.")
 @click.argument("corpus", nargs=-1, metavar="[CORPUS]...")
-@click.option("-s", "--vocab-size", type=Count(1), metavar="N", help="Number of entries that stay: 64000, 64k.")
+@click.option("-s", "--vocab-size", type=Count(1), metavar="N", help="Number of entries to keep: 64000, 64k.")
 @click.option(
     "--keep",
     "lists",
     type=click.File(encoding="utf-8"),
     multiple=True,
     metavar="FILE",
-    help="Tokens that stay, one a line.",
+    help="File of tokens to keep, one per line.",
 )
 @click.option(
     "--remove",
@@ -31,14 +31,14 @@ __all__ = ["prune"]
     type=click.File(encoding="utf-8"),
     multiple=True,
     metavar="FILE",
-    help="Tokens that are removed, special tokens too, one a line. Alone: all others stay.",
+    help="File of tokens to remove, one per line, special tokens too. Without other options, all others stay.",
 )
 @click.option(
     "--drop-references",
     is_flag=True,
     help="Drop roles, template, padding and chat template that refer to a token of --remove.",
 )
-@click.option("--keep-ids", is_flag=True, help="Tokens that stay keep their ids, with gaps between them.")
+@click.option("--keep-ids", is_flag=True, help="Keep the ids of the remaining tokens, with gaps between them.")
 @surgery_options
 @tokenizer_option
 @common_options
@@ -53,10 +53,10 @@ def prune(
     drop_references: bool,
     keep_ids: bool,
 ) -> None:
-    """Removes tokens, and writes the smaller tokenizer to OUT. Tokens that stay keep the merges through which text
-    reaches them; alphabet and added tokens stay, except those of --remove. Text of remaining tokens is encoded as
-    before. Of the tokens of CORPUS, files, globs, folders or counts (.jtc), the most used stay. -s alone keeps the
-    first merges, as training with this size learns them.
+    """Removes tokens, and writes the smaller tokenizer to OUT. With CORPUS (files, globs, folders or counts, .jtc),
+    the most used tokens stay; -s alone keeps the first merges, as training with this size learns them. The remaining
+    tokens keep the merges that produce them; the alphabet and added tokens stay, unless --remove names them. Text of
+    remaining tokens is encoded as before.
 
     \b
     Examples:

@@ -105,7 +105,7 @@ def _plan_options(command: Function) -> Function:
         type=ByteSize(),
         default=str(TASK_BYTES),
         metavar="SIZE",
-        help="Bytes of input of a task, and so of a shard. Default: 256MB.",
+        help="Input bytes per task, and so per shard. Default: 256MB.",
     )
     @click.option(
         "--shuffle", type=click.IntRange(0), metavar="SEED", help="Shuffle all documents; a second stage sorts them."
@@ -121,13 +121,17 @@ def _plan_options(command: Function) -> Function:
         help="Cut documents at the ends of rows, or only those longer than a row.",
     )
     @click.option(
-        "--rest", type=click.Choice(["pad", "drop"]), default="pad", show_default=True, help="End of the last row."
+        "--rest",
+        type=click.Choice(["pad", "drop"]),
+        default="pad",
+        show_default=True,
+        help="Pad or drop an incomplete last row.",
     )
     @click.option("--pad", metavar="TOKEN", help="Special token of padding. Default: that of the role pad, else eos.")
     @click.option(
         "--chat",
         is_flag=True,
-        help="The field (default: messages) has conversations; encode them by the chat template, with a loss mask.",
+        help="Encode conversations in the field (default: messages) with the chat template, and write a loss mask.",
     )
     @click.option(
         "--too-long",
@@ -159,8 +163,8 @@ def _plan_options(command: Function) -> Function:
         type=Share(),
         multiple=True,
         metavar="[NAME=]SHARE",
-        help="Make two folders, FOLDER/train and FOLDER/validation (or NAME), which has this share of the documents "
-        "(0.01), by a hash of each.",
+        help="Make two folders: FOLDER/train, and FOLDER/validation (or NAME) with this share of the documents "
+        "(0.01), selected by hash.",
     )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(
@@ -194,7 +198,7 @@ def _plan_options(command: Function) -> Function:
             if asked and named is None and tok is not None and (tok.eos_id if role == "eos" else tok.bos_id) is None:
                 some = ", ".join(list(tok.special_tokens)[:8]) or "none"
                 message = (
-                    f"the tokenizer has no role {role}; name the token by --{role} TOKEN: its special tokens are {some}"
+                    f"the tokenizer has no role {role}; name the token with --{role} TOKEN; special tokens: {some}"
                 )
                 raise click.UsageError(message)
         options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
@@ -204,7 +208,9 @@ def _plan_options(command: Function) -> Function:
         options["mask"] = {name: value for one in masks for name, value in [MASKS[one]]} or None
         shares: tuple[tuple[str, Fraction], ...] = options.pop("validation")
         if len(dict(shares)) < len(shares):
-            raise click.UsageError("--validation is given twice for one part; name the others: --validation test=0.01")
+            raise click.UsageError(
+                "--validation is given twice for the same part; name the others, as in --validation test=0.01"
+            )
         read = jeton.Corpus([Source(place) for place in corpus], **reading)
         parts = {"validation": dict(shares)} if shares else {}
         command(common, **_rest(options), corpus=read, output=output, options=options, parts=parts, mix=mix)
@@ -224,11 +230,11 @@ def _check_corpus(corpus: tuple[str, ...], reading: Mapping[str, Any], mix: str 
             raise click.MissingParameter(ctx=ctx, param=param)
         return
     if corpus:
-        raise click.UsageError("--mix and CORPUS exclude each other; name the paths of the sources in the file")
+        raise click.UsageError("--mix and CORPUS cannot be combined; name the paths of the sources in the file")
     for name in reading:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} and --mix exclude each other; give {name} to the sources in the file")
+            raise click.UsageError(f"--{option} and --mix cannot be combined; give {name} to the sources in the file")
 
 
 _RUN_OPTIONS = (
@@ -244,8 +250,8 @@ def _rest(options: dict[str, Any]) -> dict[str, Any]:
 _max_skipped = click.option(
     "--max-skipped",
     metavar="N|P%",
-    help="With --errors skip: fail if more records are skipped than this number, or share of all. 100% also permits "
-    "that nothing is left of an input.",
+    help="With --errors skip: fail if more records than this number, or this share of all records, are skipped. "
+    "100% also permits that an input has no records left.",
 )
 
 
@@ -271,7 +277,7 @@ def _run_options(command: Function) -> Function:
     @functools.wraps(command)
     def wrapped(common: CommonOptions, workers: int | None, **rest: Any) -> None:
         if workers is not None and common.threads is not None:
-            raise click.UsageError("--workers and --threads are given; a task uses one thread, so pass one of them")
+            raise click.UsageError("pass either --workers or --threads; a task uses one thread")
         try:
             command(common, workers=workers or common.threads, **rest)
         except ShardError as error:
@@ -336,7 +342,7 @@ def make(
 @shards.command(short_help="Add inputs to a folder of shards.")
 @_folder
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS…")
-@click.option("--errors", type=click.Choice(["strict", "replace", "skip"]), help="Another policy for bad records.")
+@click.option("--errors", type=click.Choice(["strict", "replace", "skip"]), help="New policy for bad records.")
 @_no_verify
 @_join
 @common_options
@@ -344,8 +350,8 @@ def make(
 def add(
     common: CommonOptions, output: str, corpus: tuple[str, ...], errors: Any, no_verify: bool, **options: Any
 ) -> None:
-    """Adds CORPUS to the inputs of FOLDER, with the options and the tokenizer of its plan. Tasks that are complete stay
-    so, and the shards are those of one run; the documents of a shuffle get shards of their own.
+    """Adds CORPUS to the inputs of FOLDER, with the options and the tokenizer of its plan. Completed tasks are kept,
+    and the shards equal those of a single run; in a shuffle, the new documents get shards of their own.
 
     \b
     Examples:
@@ -406,11 +412,13 @@ def plan(
 @click.option(
     "--job",
     metavar="K/N",
-    help="Only the tasks K, K+N, K+2N, …, with K from 0. Default: the job of a Slurm array or of an indexed Kubernetes "
-    "Job, if it is one, else all.",
+    help="Only the tasks K, K+N, K+2N, …, with K from 0. Default: the index of a Slurm array or an indexed "
+    "Kubernetes Job, else all tasks.",
 )
 @click.option(
-    "--stage", type=click.Choice(["spool", "shuffle"]), help="Of a shuffle: only this stage. Default: both, in turn."
+    "--stage",
+    type=click.Choice(["spool", "shuffle"]),
+    help="With a shuffle: run only this stage. Default: both, in turn.",
 )
 @common_options
 @_run_options
@@ -472,13 +480,13 @@ def merge(common: CommonOptions, output: str, join: bool, max_skipped: str | Non
     flag_value=False,
     type=bool,
     default=None,
-    help="Do not look for the inputs; decode samples instead. This is the default where none of them exists.",
+    help="Do not look for the inputs; decode samples instead. This is the default if none of them exists.",
 )
 @click.option(
     "--moved",
     multiple=True,
     metavar="OLD=NEW",
-    help="Inputs that are in another place: prefix of their paths in the plan, and the new one. Repeatable.",
+    help="Inputs were moved: prefix of their paths in the plan, and the new prefix (repeatable).",
 )
 @common_options
 def verify(common: CommonOptions, output: str, inputs: bool | None, moved: tuple[str, ...]) -> None:
@@ -522,7 +530,7 @@ def verify(common: CommonOptions, output: str, inputs: bool | None, moved: tuple
     if found.touched:
         common.say(
             translate(
-                "{files} with another time of modification: size and content of the samples are as planned",
+                "{files} with another modification time; size and content of the samples are as planned",
                 files=counted(found.touched, "file"),
             )
         )
@@ -607,7 +615,11 @@ def mix(common: CommonOptions, output: str, system: str | None) -> None:
 @click.option("--image", default="IMAGE", metavar="NAME", help="k8s: container image with Jeton.")
 @click.option("--claim", default="CLAIM", metavar="NAME", help="k8s: persistent volume claim of the folder.")
 @click.option("--mount", metavar="PATH", help="k8s: where it is mounted. Default: the parent of the folder.")
-@click.option("--stage", type=click.Choice(["spool", "shuffle"]), help="Of a shuffle, which takes two arrays.")
+@click.option(
+    "--stage",
+    type=click.Choice(["spool", "shuffle"]),
+    help="With a shuffle, which needs two arrays: the stage of this one.",
+)
 @common_options
 def script(
     common: CommonOptions,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import jeton
 
 
-@click.command(cls=Command, short_help="Divide a text into chunks of at most so many tokens.")
+@click.command(cls=Command, short_help="Split a text into chunks with a limited number of tokens.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @cut_options(SPLIT_UNITS)
 @click.option(
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=Count(0),
     default=0,
     metavar="N",
-    help="Tokens of the end of a chunk with which the next one begins, at most.",
+    help="Maximum number of tokens that a chunk repeats from the end of the previous one.",
 )
 @click.option("--separator", metavar="TEXT", help="Print the chunks as they are, with this line between them.")
 @tokenizer_option
@@ -41,8 +41,8 @@ def split(
     separator: str | None,
 ) -> None:
     """Prints each text in chunks of at most -n tokens, as long as possible, one JSON object per line: {"text",
-    "num_tokens", "char_span", "byte_span"}, and "source" with --files or several TEXTs. TEXT are texts, or with --files
-    files of texts; without TEXT, standard input is one text.
+    "num_tokens", "char_span", "byte_span"}, and "source" with --files or several TEXTs. TEXT is a text, or with
+    --files a file of texts; without TEXT, standard input is one text.
 
     \b
     Examples:

@@ -169,5 +169,5 @@ def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: 
         if not options.replace or not places:
             raise  # the text is valid UTF-8, and the error has another cause
         result = use(sound)
-    common.warn(f"{text.name or 'the text'}: bytes that are not UTF-8 at {places:,} places became U+FFFD")
+    common.warn(f"{text.name or 'the text'}: replaced bytes that are not UTF-8 with U+FFFD at {places:,} places")
     return result

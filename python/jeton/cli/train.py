@@ -163,7 +163,8 @@ def train(
     if facts["longest_token"] > GIANT_BYTES:
         common.warn(
             translate(
-                "the longest token has {size}, as of a long run of one character; --max-token-length limits tokens",
+                "the longest token has {size}, probably from a long run of one character; limit tokens with "
+                "--max-token-length",
                 size=counted(facts["longest_token"], "byte"),
             )
         )
@@ -178,7 +179,7 @@ def _preset(name: str | None, settings: tuple[str, ...]) -> TrainingPreset | Non
     """Returns the preset with its options. Values are parsed as JSON, else taken as strings."""
     if name is None:
         if settings:
-            raise click.UsageError("--set is for options of a preset; name one with --preset")
+            raise click.UsageError("--set applies to a preset; name one with --preset")
         return None
     options = {}
     for setting in settings:
@@ -214,7 +215,7 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
     """Returns the facts of the training run."""
     training = tok.training
     if training is None:
-        raise RuntimeError("a tokenizer fresh from training knows nothing of it")
+        raise RuntimeError("a newly trained tokenizer has no training facts")
     names = ("algorithm", "num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
     facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": len(tok)}
     facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "records_skipped", "seconds")}
@@ -242,6 +243,8 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     lines.append(learned)
     if facts["special_tokens_found"]:
         found = counted(facts["special_tokens_found"], "special token")
-        lines.append(translate("found    {tokens} in the corpus, which cut it and were not learned", tokens=found))
+        lines.append(
+            translate("found    {tokens} in the corpus; they split the text and were not learned", tokens=found)
+        )
     saved = translate("saved    {path}: {tokens}", path=facts["path"], tokens=counted(facts["num_tokens"], "token"))
     return [*lines, saved]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     type=click.Choice(["right", "left", "middle"]),
     default="right",
     show_default=True,
-    help="The end that is removed. middle keeps both ends, with the marker between.",
+    help="Where text is removed. middle keeps both ends, with the marker between them.",
 )
-@click.option("--marker", default="…", show_default=True, help="Replaces a removed middle; its tokens count.")
+@click.option("--marker", default="…", show_default=True, help="Text in place of a removed middle; its tokens count.")
 @tokenizer_option
 @text_options
 @common_options
@@ -40,8 +40,8 @@ def truncate(
     side: Any,
     marker: str,
 ) -> None:
-    """Prints the longest part of each text whose own number of tokens is at most -n. TEXT are texts, or with --files
-    files of texts; without TEXT, standard input is one text. Each result is followed by a line end.
+    """Prints the longest part of each text whose own number of tokens is at most -n. TEXT is a text, or with --files a
+    file of texts; without TEXT, standard input is one text. Each result is followed by a line end.
 
     With --json: {"text", "num_tokens", "truncated"} for each text.
 

@@ -103,7 +103,7 @@ def replaced(library: str) -> Iterator[None]:
 
 def _aliases(library: str) -> dict[str, str]:
     if library not in PEERS:
-        raise ConfigError(f"there is no drop-in for {library!r}; there are {', '.join(PEERS)}", option="library")
+        raise ConfigError(f"there is no drop-in for {library!r}; drop-ins: {', '.join(PEERS)}", option="library")
     return PEERS[library]
 
 

@@ -81,7 +81,7 @@ class Corpus:
         check_encoding(self.encoding)
         limit = self.max_expansion
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            raise wrong("max_expansion", limit, "a positive integer, nor None")
+            raise wrong("max_expansion", limit, "a positive integer or None")
         if self.sample_bytes is not None:
             integer(self.sample_bytes, "sample_bytes", 1)
         integer(self.seed, "seed", 0, MAX_SEED)

@@ -38,7 +38,7 @@ REPLACEMENT = "\ufffd".encode()
 MAX_SOURCES = 3
 # Appended to messages: the other policies
 _REPLACE, _SKIP = named('errors="replace"'), named('errors="skip"')
-HINT = f"or pass {_REPLACE} to put U+FFFD there, {_SKIP} to leave it out"
+HINT = f"or pass {_REPLACE} to put U+FFFD there, or {_SKIP} to leave it out"
 _SHOWN_HINT = f", {JetonError(HINT)}"
 
 
@@ -124,7 +124,7 @@ class ErrorHandler:
                 self.replaced[file] = self.replaced.get(file, 0) + places
                 return repaired.encode()
             surrogate = f"U+{ord(text[error.start]):04X}"
-            message = f"{source}: character {error.start} is the lone surrogate {surrogate}, which UTF-8 cannot hold"
+            message = f"{source}: character {error.start} is the lone surrogate {surrogate}, which UTF-8 cannot encode"
             wrong = InvalidTextError(f"{message}; remove it, {HINT}", position=error.start, source=str(source))
         self.skip("lone surrogate", source, wrong)
         return None
@@ -163,9 +163,9 @@ def complaint_lines(replaced: Mapping[str, int], skipped: Mapping[str, tuple[int
 
     Examples:
         >>> complaint_lines({"a": 1}, {"not a JSON row": (1, ["b\\udcff:2"])})
-        ['a: replaced invalid UTF-8 at 1 places by U+FFFD', 'skipped 1 record: 1 not a JSON row (b\\\\udcff:2)']
+        ['a: replaced invalid UTF-8 at 1 places with U+FFFD', 'skipped 1 record: 1 not a JSON row (b\\\\udcff:2)']
     """
-    lines = [f"{file}: replaced invalid UTF-8 at {count} places by U+FFFD" for file, count in replaced.items()]
+    lines = [f"{file}: replaced invalid UTF-8 at {count} places with U+FFFD" for file, count in replaced.items()]
     if skipped:
         kinds = [
             f"{count:,} {kind} ({', '.join(places)}{', …' if count > len(places) else ''})"

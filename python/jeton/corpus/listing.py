@@ -292,9 +292,9 @@ def _nothing(place: str, unread: Sequence[Unread], rules: Rules, has_entries: bo
     """The error of a place without files that are read."""
     words = "there are no files"
     if (rules.include or rules.exclude) and not has_entries:
-        words = "there are no files that include and exclude leave"
+        words = "include and exclude leave no files"
     elif unread:
-        words = f"no files are read as documents, of {_kinds(unread)} (include and input_type select others)"
+        words = f"no file is read as documents: {_kinds(unread)} (select files with include or input_type)"
     return FileNotFoundError(errno.ENOENT, words, place)
 
 

@@ -163,7 +163,7 @@ def open_path(
             return
         with open(file, "rb") as raw:
             if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not raw.isatty():
-                message = f"{file} is a device, whose text may never end; pass a file, a folder, a pipe or a stream"
+                message = f"{file} is a device, which may never end; pass a file, a folder, a pipe or a stream"
                 raise ConfigError(message, option="corpus")
             yield raw
         return
@@ -190,7 +190,7 @@ def _open_pipe(file: str, check_canceled: Callable[[], None] | None) -> Iterator
                 check_canceled()
             waited += WAIT_S
             if waited == WARN_AFTER_S:
-                _log.warning("%s is a pipe into which nothing has been written: waiting for its text", file)
+                _log.warning("waiting for data from the pipe %s, into which nothing has been written yet", file)
         os.set_blocking(descriptor, True)
         yield raw
 
@@ -441,7 +441,7 @@ def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
     try:
         system, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
-        raise MissingDependencyError(f"{url} needs one more package: {error}") from None
+        raise MissingDependencyError(f"reading {url} needs another package: {error}") from None
     except ValueError as error:
         raise ConfigError(f"{url}: {error}", option=option) from None
     return system, str(path)

@@ -93,7 +93,7 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
         text.at += mark == ","
     text.at += 1
     if text.peek():
-        raise text.error("there is more after its end")
+        raise text.error("unexpected data after its end")
 
 
 _space = re.compile(r"[ \t\r\n]*")
@@ -199,7 +199,7 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
             if not row:
                 continue
             if len(row) != len(header):
-                words = f"{source}: {len(row)} values, and the header has {len(header)}"
+                words = f"{source}: {len(row)} values, but the header has {len(header)}"
                 handler.skip("without a value for each column", source, FormatError(words, format="csv", place=source))
                 continue
             text = handler.check(row[column].encode("utf-8", "surrogateescape"), source, file=name)
@@ -369,7 +369,7 @@ def _tar_texts(
             unread(suffix or "without suffix", member.name)
             continue
         if suffix in sample:
-            words = f"{name}: the member {member.name} is there twice"
+            words = f"{name}: the member {member.name} appears twice"
             raise FormatError(words, format="tar", place=f"byte {member.offset}")
         check_size(member.size, f"{name}/{member.name}", LONGEST_LINE)
         sample[suffix] = read()

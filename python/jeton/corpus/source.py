@@ -122,6 +122,9 @@ def sources_of(corpus: CorpusLike) -> list[Source]:
         return [Source(corpus)]
     for index, item in enumerate(corpus):
         if not isinstance(item, Source | os.PathLike):
-            message = f"corpus[{index}] is of type {type(item).__name__}, among sources: put documents into a Source"
+            message = (
+                f"corpus[{index}] is of type {type(item).__name__}, but other items are sources; put documents "
+                "into a Source"
+            )
             raise ConfigError(message, option="corpus")
     return [item if isinstance(item, Source) else Source(item) for item in corpus]

@@ -531,7 +531,7 @@ def _look_up(source: Source, rules: Rules, lister: Lister) -> list[str] | None:
     if isinstance(corpus, str | PathLike) or has_paths(corpus):
         return lister.add_source(source, rules)
     if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, str) and _is_file(item) for item in corpus):
-        message = f"the documents are all names of files, {corpus[0]!r} the first, and are taken as text"
+        message = f"all documents are names of files, such as {corpus[0]!r}, and are read as text"
         warnings.warn(f"{message}; to read the files, pass pathlib.Path objects", UserWarning, stacklevel=2)
     return None
 

@@ -85,7 +85,7 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
         FormatError: more than `most` bytes.
     """
     if num_bytes > most:
-        limits = f"a file may have half of the memory of this machine, a line {LONGEST_LINE:,} bytes: "
+        limits = f"the limit is half of this machine's memory for a file, {LONGEST_LINE:,} bytes for a line; "
         line = named('documents="line"')
         advice = f"{limits if most != LONGEST_LINE else ''}pass {line}, or split the document"
         message = f"{name}: one document has more than {most:,} bytes; {advice}"

@@ -185,7 +185,7 @@ class Explanation:
         ]
         if len(self.tokens) > limits.MAX_TOKENS_SHOWN:
             lines.append(
-                translate("… and {number} tokens more", number=f"{len(self.tokens) - limits.MAX_TOKENS_SHOWN:,}")
+                translate("… and {number} more tokens", number=f"{len(self.tokens) - limits.MAX_TOKENS_SHOWN:,}")
             )
         return "\n".join(lines)
 

@@ -140,7 +140,7 @@ def load(
         "pattern": pattern, "special_tokens": special_tokens, "layout": layout, "transformers": transformers
     }  # fmt: skip
     if transformers not in (None, 4, 5) or isinstance(transformers, bool | float):
-        message = f"{keyword('transformers', transformers)} is none of the major versions 4 and 5"
+        message = f"{keyword('transformers', transformers)} is not a supported major version: pass 4 or 5"
         raise ConfigError(message, option="transformers")
     if not isinstance(path_or_name, str | os.PathLike):
         from . import objects

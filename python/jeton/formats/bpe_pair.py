@@ -60,10 +60,11 @@ def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
                 beside = path.removesuffix(mine) + other
                 if not os.path.isfile(beside):
                     name = os.path.basename(beside)
-                    raise FileNotFoundError(f"{path} is one of two files, and {name} is not in its folder")
+                    raise FileNotFoundError(f"{path} needs {name}, which is not in its folder")
                 return (path, beside) if mine == vocab else (beside, path)
     raise FileNotFoundError(
-        f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(PAIR_NAMES, ()))}"
+        f"{path} is one of two files; for the other to be found, it must have one of these names:  "
+        f"{', '.join(sum(PAIR_NAMES, ()))}"
     )
 
 
@@ -170,17 +171,17 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
         raise _other("ranks", "ranks: its merges are a list of pairs")
     losses = {}
     if model.whole_first:
-        losses["whole_first"] = "that whole pretokens are looked up first"
+        losses["whole_first"] = "the lookup of whole pretokens before merging"
     if model.unk_token is not None and any(tok._core.find(bytes([byte]), False) is None for byte in range(256)):
         losses |= {"unk_token": "the unknown token, which replaces bytes without an entry"}
     if definition.normalizer:
         losses["normalizer"] = "the normalizer"
     if definition.pretokenizer != (_GPT2,):
-        losses["pattern"] = "how text is split, which is not as GPT-2 does"
+        losses["pattern"] = "a pre-tokenizer other than GPT-2's"
     if definition.template is not None:
         losses["template"] = "what add_special_tokens adds"
     if definition.decoder not in (None, (BYTE_LEVEL,)):
-        losses["decoder"] = "a decoder that does more than to join bytes"
+        losses["decoder"] = "a decoder that does more than join bytes"
     if any(role not in _GPT2_ROLES or token != _ENDOFTEXT for role, token in definition.roles.items()):
         losses["roles"] = f"roles other than that of {_ENDOFTEXT}"
     if definition.chat_template is not None:

@@ -224,7 +224,7 @@ def _renamed(
         names |= {id: token.content for id, token in layouts.sentinels(config, pieces.next_id()).items()}
     if (name, version) == ("GemmaTokenizer", 4):
         if [id for id, content, special in pieces.added() if special and content != unk][:3] != [0, 1, 2]:
-            message = "GemmaTokenizer of version 4 replaces the first three pieces, which are no control pieces here"
+            message = "GemmaTokenizer of version 4 replaces the first three pieces, which are not control pieces here"
             raise _unsupported(message, "tokenizer_class")
         names |= {id: roles[role].content for id, role in enumerate(("pad", "eos", "bos")) if role in roles}
         tab = pieces.find_any(b"<0x09>")
@@ -240,9 +240,7 @@ def _model(
     if kind not in ("bpe", "unigram"):
         raise _unsupported(f"transformers does not convert a SentencePiece model of the type {kind}", "model")
     if version == 5 and kind != ("bpe" if name in _BPE else "unigram"):
-        raise _unsupported(
-            f"version 5 makes another model than {kind} of it for {name}, which is not supported", "model"
-        )
+        raise _unsupported(f"for {name}, version 5 builds a model other than {kind}, which is not supported", "model")
     unk = roles["unk"].content if "unk" in roles else "<unk>"
     if kind == "bpe":
         token = (None if name == "LlamaTokenizer" else unk) if version == 5 else facts["unk"]
@@ -260,7 +258,10 @@ def _model(
     elif version == 4:
         unk = facts["unk"]
     elif pieces.find_any(unk.encode()) != (id := _UNK_IDS[name]):
-        message = f"{name} of version 5 takes the piece with id {id} as the unknown one, which is not {unk!r:.60}"
+        message = (
+            f"{name} of version 5 uses the piece with id {id} as the unknown token, but the unknown token is "
+            f"{unk!r:.60}"
+        )
         raise _unsupported(message, "unk_token")
     return Unigram(unk, byte_fallback=name in _BPE), pieces
 
@@ -423,8 +424,8 @@ def _check_ids(config: Mapping[str, Any], added: Mapping[int, AddedToken]) -> No
     for id, token in added_tokens(config).items():
         if id not in added or added[id].content != token.content:
             raise UnsupportedFeatureError(
-                f"the added token {token.content!r:.60} has the id {id} in the configuration, and transformers would "
-                "give it another one",
+                f"the added token {token.content!r:.60} has the id {id} in the configuration, but "
+                "transformers would assign it another one",
                 place="tokenizer_config.json: added_tokens_decoder",
                 feature="added_tokens",
             )

@@ -147,7 +147,7 @@ def read_object(path: str) -> dict[str, Any]:
     except UnicodeEncodeError:
         raise FormatError(f"{path}: a string has a lone surrogate", format=name, place="$") from None
     except ValueError:  # Python's limit on digits
-        raise FormatError(f"{path}: a number of thousands of digits", format=name, place="$") from None
+        raise FormatError(f"{path}: a number with thousands of digits", format=name, place="$") from None
     if not isinstance(config, dict):
         raise FormatError(f"{path}: not a JSON object", format=name, place="$")
     return config
@@ -249,8 +249,8 @@ def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     for content in config.get(ADDED_FILE, {}):
         if content not in known:
             raise UnsupportedFeatureError(
-                f"{ADDED_FILE} adds {content!r:.60} without the flags for matching; specify it by added_tokens_decoder "
-                "in tokenizer_config.json",
+                f"{ADDED_FILE} adds {content!r:.60} without the flags for matching; specify them in "
+                "added_tokens_decoder of tokenizer_config.json",
                 place=ADDED_FILE,
                 feature="added_tokens",
             )

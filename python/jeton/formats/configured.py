@@ -56,8 +56,8 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # transformers counts the entries
         if not is_next or ids.get(content, id) != id:
             raise UnsupportedFeatureError(
-                f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; the id that "
-                "transformers would give it is not supported",
+                f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; "
+                "assigning it an id, as transformers does, is not supported",
                 place="tokenizer_config.json",
                 feature="added_tokens",
             )

@@ -118,5 +118,6 @@ def _check_precedence(folder: Path, name: str) -> None:
     first = _first([*names, name])
     if first != name:
         raise ConfigError(
-            f"{folder} has the {first} of another tokenizer, which precedes {name}: remove it", option="path"
+            f"{folder} has the {first} of another tokenizer, which would be loaded instead of {name}: remove it",
+            option="path",
         )

@@ -260,7 +260,7 @@ class Metadata:
     def id(self, role: str) -> int:
         """The id of the role's token, which is added to texts."""
         if role not in self.special_ids:
-            raise FormatError(f"there is no {role} token, which is added to texts", place=KEYS + ROLE_KEYS[role])
+            raise FormatError(f"texts get a {role} token, but the file defines none", place=KEYS + ROLE_KEYS[role])
         return self.special_ids[role]
 
     def name(self, role: str) -> str | None:
@@ -333,7 +333,8 @@ def _check_merges(metadata: Metadata) -> None:
         left, _, right = merge.partition(" ")
         if " " in right or not {left, right, left + right} <= metadata.ids.keys():
             raise FormatError(
-                f"the merge {merge!r:.60} is not two tokens with one space between them, which form a token",
+                f"the merge {merge!r:.60} must be two tokens with one space between them, whose concatenation "
+                "is a token",
                 place=f"{KEYS}merges[{rank}]",
             )
 

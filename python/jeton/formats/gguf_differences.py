@@ -35,11 +35,15 @@ def _differences(metadata: Metadata, values: Mapping[str, Any]) -> Iterator[tupl
     pre = metadata.pre or "default"
     match metadata.model:
         case "gpt2" if metadata.pre is None:
-            yield "pre", "the file names no pre-tokenizer, so llama.cpp splits text by its default, as no model does"
+            yield (
+                "pre",
+                "the file names no pre-tokenizer, so llama.cpp splits text with its default pattern, which no "
+                "model uses",
+            )
         case "gpt2" if pre == "default":
-            yield "pre", "the file names llama.cpp's default pre-tokenizer, as no model splits text"
+            yield "pre", "the file names llama.cpp's default pre-tokenizer, which no model uses"
         case "gpt2" if pre in PRE and has_case(PRE[pre]):
-            yield "pattern", "letters beyond ASCII are upper and lower case at once in llama.cpp"
+            yield "pattern", "llama.cpp treats letters beyond ASCII as both upper and lower case"
         case "llama" if metadata.flag("add_space_prefix", True):
             yield "prefix", "llama.cpp adds a space after each special token, SentencePiece only before the text"
         case "bert":
@@ -47,15 +51,18 @@ def _differences(metadata: Metadata, values: Mapping[str, Any]) -> Iterator[tupl
         case "t5" if not metadata.bytes("precompiled_charsmap"):
             yield "normalizer", "the file has no table of characters (precompiled_charsmap), which the model may have"
     if metadata.model == "gpt2" and pre in _NFC:
-        yield "normalizer", "the model normalizes text to NFC, and llama.cpp does not"
+        yield "normalizer", "the model normalizes text to NFC, but llama.cpp does not"
     adds_bos = metadata.model == "llama" or (metadata.model == "gpt2" and pre in PRE and PRE[pre].add_bos)
     flag = "add_bos_token" if adds_bos else "add_eos_token" if metadata.model == "t5" else None
     if flag is not None and f"{KEYS}{flag}" not in values:
-        yield "template", f"the file does not say {flag}, which is true by llama.cpp's default"
+        yield "template", f"the file does not set {flag}, which is true by default in llama.cpp"
     added = metadata.added()
     for id, kind in enumerate(metadata.types):
         is_special = id in added and added[id].special
         if is_special != (kind in (CONTROL_TYPE, UNKNOWN_TYPE)):
             what = "special" if is_special else "not special"
-            yield "special_tokens", f"the token {metadata.tokens[id]!r:.60} is {what} in llama.cpp by its spelling"
+            yield (
+                "special_tokens",
+                f"the token {metadata.tokens[id]!r:.60} is {what} in llama.cpp because of its spelling",
+            )
             break

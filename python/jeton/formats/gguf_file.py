@@ -88,7 +88,7 @@ class _Reader:
 
     def header(self, wanted: Callable[[str], bool], *, tensors: bool) -> Header:
         if self._take(4) != MAGIC:
-            raise self._error("this is no GGUF file")
+            raise self._error("not a GGUF file")
         version = self._number("I")
         if version & 0xFFFF == 0:
             raise UnsupportedFeatureError(

@@ -77,7 +77,7 @@ def write(
             write_file(file, {"general.architecture": _ARCHITECTURES[changes[f"{KEYS}model"].decode()], **changes})
         return
     if Path(path).exists() and Path(path).samefile(like):
-        raise ConfigError(f"{os.fspath(path)} is the file to copy, which is never changed; choose another output")
+        raise ConfigError(f"{os.fspath(path)} is the file to copy from, which is never changed; choose another output")
     with error_context(os.fspath(like), FORMAT):
         header = read_header(like, _is_wanted, tensors=True)
     changes = _changes(tok, accept_loss, header.values)
@@ -125,7 +125,8 @@ def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any
         return
     if len(tokens) > num_rows:
         raise ConfigError(
-            f"the vocabulary has {len(tokens)} ids, and the file to copy embeddings for {num_rows}", option="like"
+            f"the vocabulary has {len(tokens)} ids, but the file to copy from has embeddings for {num_rows}",
+            option="like",
         )
     old_types = values.get(f"{KEYS}token_type")
     old_types = old_types if isinstance(old_types, array.array) else ()
@@ -133,7 +134,8 @@ def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any
         is_unused = id >= len(old) or old[id].startswith(b"[PAD")
         if not is_unused and not (id < len(old_types) and old_types[id] == gguf.UNUSED_TYPE):
             raise ConfigError(
-                f"the vocabulary has {len(tokens)} ids, and the file to copy embeddings for {num_rows}, among them of "
+                f"the vocabulary has {len(tokens)} ids, but the file to copy from has embeddings for "
+                f"{num_rows}, among them of "
                 f"the token {old[id].decode(errors='replace')!r:.60} with the id {id}",
                 option="like",
             )
@@ -235,7 +237,7 @@ def _template(tok: Tokenizer, kind: str, losses: dict[str, str]) -> dict[str, An
         or (kind == "bert" and not (before and after))
         or (kind == "gemma4" and not before)
     ):
-        losses["template"] = "what it adds to a text: llama.cpp adds one token before it and one after it at most"
+        losses["template"] = "what it adds to a text: llama.cpp adds at most one token before a text and one after it"
     ids = {f"{first}_token_id": before[0]} if before else {}
     ids |= {f"{last}_token_id": after[0]} if after else {}
     flags = {} if kind == "bert" else {"add_bos_token": bool(before), "add_eos_token": bool(after)}
@@ -288,7 +290,7 @@ def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str])
     if most[0] < len(_PROBES):
         probe = next(text for text, ours, theirs in zip(_PROBES, own, found, strict=True) if ours != theirs)
         losses["pattern"] = (
-            f"how it splits text: the nearest of llama.cpp's pre-tokenizers, {best}, splits {probe!r} differently"
+            f"how it splits text: llama.cpp's nearest pre-tokenizer, {best}, splits {probe!r} differently"
         )
     return best
 

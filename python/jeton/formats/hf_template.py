@@ -154,7 +154,7 @@ def _flat(part: object, place: str) -> list[tuple[JSON, str]]:
     while waiting:
         part, place = waiting.pop()
         if not isinstance(part, dict):
-            raise FormatError(f"a post-processor is an object, not {part!r:.60}", place=place)
+            raise FormatError(f"a post-processor must be an object, not {part!r:.60}", place=place)
         if part.get("type") != "Sequence":
             found.append((part, place))
             continue
@@ -174,7 +174,7 @@ def _field(part: JSON, name: str, kind: type, place: str) -> Any:
 
 def _number(value: object, place: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**32:
-        raise FormatError(f"an id is a number from 0 to 4294967295, not {value!r:.60}", place=place)
+        raise FormatError(f"an id must be an integer from 0 to 4294967295, not {value!r:.60}", place=place)
     return value
 
 
@@ -202,12 +202,12 @@ def _read_items(part: JSON, name: str, place: str) -> list[JSON]:
         where = f"{place}.{name}[{i}]"
         kind = next(iter(piece)) if isinstance(piece, dict) and len(piece) == 1 else None
         if not isinstance(piece, dict) or kind not in ("Sequence", "SpecialToken") or not isinstance(piece[kind], dict):
-            raise FormatError(f"a piece is a Sequence or a SpecialToken, not {piece!r:.60}", place=where)
+            raise FormatError(f"a piece must be a Sequence or a SpecialToken, not {piece!r:.60}", place=where)
         inside, where = piece[kind], f"{where}.{kind}"
         id, type_id = _field(inside, "id", str, where), _number(inside.get("type_id"), f"{where}.type_id")
         if kind == "SpecialToken":
             if not isinstance(special.get(id), dict):
-                raise FormatError(f"special_tokens do not hold {id!r}", place=f"{where}.id")
+                raise FormatError(f"special_tokens has no entry for {id!r}", place=f"{where}.id")
             at = f"{place}.special_tokens[{id!r}]"
             added += len(_field(special[id], "ids", list, at))
             if added > MOST_IDS:
@@ -218,7 +218,7 @@ def _read_items(part: JSON, name: str, place: str) -> list[JSON]:
         elif id == "A" or (id == "B" and name == "pair"):
             items.append(_text(id, type_id))
         else:
-            raise FormatError(f"{name} holds the sequence {id!r}", place=f"{where}.id")
+            raise FormatError(f"{name} contains the sequence {id!r}", place=f"{where}.id")
     return items
 
 

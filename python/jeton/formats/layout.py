@@ -130,7 +130,7 @@ def resolve(layout: str | Layout) -> Layout:
         return LAYOUTS[layout]
     if not isinstance(layout, Mapping) or "specials" not in layout or not set(layout) <= _FIELDS:
         raise ConfigError(
-            f"a layout is one of {', '.join(LAYOUTS)} or a dict with specials and optionally "
+            f"a layout must be one of {', '.join(LAYOUTS)} or a dict with specials and optionally "
             f"{', '.join(sorted(_FIELDS - {'specials'}))}; got {layout!r}",
             option="layout",
         )
@@ -260,7 +260,7 @@ def to_core(layout: Layout) -> str:
     try:
         return json.dumps({name: value for name, value in layout.items() if name in core})
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"a layout is plain data: {error}", option="layout") from None
+        raise ConfigError(f"a layout must be plain data: {error}", option="layout") from None
 
 
 def template(spelled: Mapping[str, Any] | None, vocabulary: _core.Vocabulary) -> Component | None:

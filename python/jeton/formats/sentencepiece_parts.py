@@ -98,7 +98,7 @@ def converted(tok: Tokenizer, losses: dict[str, str]) -> Tokenizer:
     new_model: Pieces | Unigram
     if isinstance(model, Unigram):
         if not model.single_precision:
-            losses["single_precision"] = "scores that are added in 64 bits, which decides between equally good ones"
+            losses["single_precision"] = "scores that are added with 64 bits, which can change the best segmentation"
         if model.byte_fallback and not model.single_precision:
             losses["byte_fallback"] = "byte pieces that text matches (HF reads the text '<0x0A>' as one)"
         new_model = replace(model, unk_token=unk, single_precision=True)
@@ -309,7 +309,9 @@ def _check_added(
         losses["added_tokens"] = "added tokens of which some are matched in normalized text"
     made = [id for id in model_entries(tok._core) if added[id].special and added[id].content != unk]
     if made:
-        losses["added_tokens"] = f"the special token {added[made[0]].content!r:.60}, which the model also makes of text"
+        losses["added_tokens"] = (
+            f"the special token {added[made[0]].content!r:.60}, which the model also produces from text"
+        )
 
 
 def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
@@ -346,18 +348,16 @@ def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
     for piece in pieces.values():
         if missing := set(piece) - chars:
             char = min(missing)
-            raise unsupported("vocabulary", f"the piece {piece!r:.60}, because its character {char!r} is no piece")
+            raise unsupported("vocabulary", f"the piece {piece!r:.60}, because its character {char!r} is not a piece")
     for left, right, made in tok._core.merges():
         if not (left in pieces and right in pieces and made in pieces):
             what = " ".join(repr(tok.id_to_token(id))[:60] for id in (left, right))
-            raise unsupported("merges", f"the merge {what}, which has a byte token or an added token")
+            raise unsupported("merges", f"the merge {what}, which contains a byte token or an added token")
     before, after = _last_merges(tok), _last_merges(result)
     for id in pieces:
         if after[id][0] != NO_PART and after[id] != before[id]:
             what = " and ".join(repr(pieces[part])[:60] for part in after[id])
-            raise unsupported(
-                "merges", f"these merges: with any scores that give their order, it would also join {what}"
-            )
+            raise unsupported("merges", f"these merges: any scores that reproduce their order would also join {what}")
 
 
 # ── decoder ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -47,11 +47,11 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         facts = json.loads(file.rest)
         config = facts.get("config")
         if not isinstance(config, dict):
-            raise FormatError("there is no config, so this is no tekken.json", place="$.config")
+            raise FormatError("not a tekken.json: there is no config", place="$.config")
         num_special = _number(config, "default_num_special_tokens", MAX_SPECIAL)
         vocab_size = _number(config, "default_vocab_size", num_special + len(file))
         if vocab_size < num_special + 256:
-            raise FormatError(f"{vocab_size} tokens cannot hold the bytes", place="$.config.default_vocab_size")
+            raise FormatError(f"{vocab_size} tokens are too few for the 256 bytes", place="$.config.default_vocab_size")
         special = _special_tokens(facts, config, num_special)
         vocabulary = file.vocabulary(special, vocab_size - num_special)
         bos = special.index("<s>") if "<s>" in special else None
@@ -133,10 +133,10 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     if definition.normalizer:
         raise _other("normalizer", "a normalizer")
     if definition.model.ranks != "tokens" and (why := tok._core.rank_file_differs()) is not None:
-        raise _other("merges", f"merges that are no ranks: {why}")
+        raise _other("merges", f"merges that are not in rank order: {why}")
     text = None if pattern is None else pattern.text if pattern.is_regex else _core.pattern_text(pattern.text)
     if text is None:
-        raise _other("pattern", "how text is split, which is not one regex")
+        raise _other("pattern", "a pre-tokenizer other than one regex")
     special = [token.content for token in tok.added_tokens.values() if token.special]
     if len(special) > MAX_SPECIAL or any(tok._core.kind(id) != SPECIAL for id in range(len(special))):
         raise _other("special_tokens", "special tokens that do not have the first ids")
@@ -149,7 +149,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     if not all(token.is_exact for token in tok.added_tokens.values()) or model_entries(tok._core):
         losses["added_tokens"] = "how added tokens take the white space around them"
     if definition.decoder is not None:
-        losses["decoder"] = "a decoder that does more than to join bytes"
+        losses["decoder"] = "a decoder that does more than join bytes"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
     refuse_losses(losses, accept_loss, FORMAT)

@@ -104,7 +104,7 @@ def read(
         raise FormatError(
             f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
         ) from None
-    raise ConfigError(f"id {taken} is given to a special token and is the rank of a token", option="special_tokens")
+    raise ConfigError(f"id {taken} belongs to both a special token and a rank", option="special_tokens")
 
 
 def facts_of(known: KnownRankFile) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     if not isinstance(model, Bpe) or not tok.definition.is_byte_level or model.end_of_word is not None:
         raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
     if model.ranks != "tokens" and (why := tok._core.rank_file_differs()) is not None:
-        raise _other("merges", f"merges that are not the ranks of what they make: {why}")
+        raise _other("merges", f"merges whose order differs from the ids of their results: {why}")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
     if added := [token.content for token in tok.added_tokens.values()]:
         more = f" and {len(added) - 5:,} more" if len(added) > 5 else ""
@@ -140,7 +140,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     if tok.definition.normalizer:
         losses["normalizer"] = "a normalizer"
     if tok.definition.decoder is not None:
-        losses["decoder"] = "a decoder that does more than to join bytes"
+        losses["decoder"] = "a decoder that does more than join bytes"
     if tok.definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
     refuse_losses(losses, accept_loss, "tiktoken", file="a rank file")

@@ -147,7 +147,7 @@ def _write_model(
             )
         pieces, is_exact = written
         if not is_exact and not model.single_precision:
-            parts.losses["scores"] = "scores that HF's parser of numbers reads from no spelling"
+            parts.losses["scores"] = "scores that HF's number parser cannot reproduce"
         return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces.encode()}
     unk = tok.token_to_id(model.unk_token) if model.unk_token and model.unk_token in tok else None
     listed = tok.definition.hf_vocab_size
@@ -158,7 +158,7 @@ def _write_model(
         parts.losses["special_tokens"] = f"added tokens that are spelled like other entries: {names}"
     if exposed := [id for id in exposed if _is_made_of_text(model, tok.id_to_token(id))]:
         names = ", ".join(repr(tok.id_to_token(id)) for id in exposed[:5])
-        parts.losses["added_tokens"] = f"added tokens that the model does not make of text: {names}"
+        parts.losses["added_tokens"] = f"added tokens that the model does not produce from text: {names}"
     members = {"vocab": vocab}
     match model:
         case Bpe():
@@ -188,7 +188,9 @@ def _write_model(
             members["merges"] = merges.encode()
             if tied is not None:
                 names = " and ".join(repr(tok.id_to_token(id)) for id in tied)
-                parts.losses["scores"] = f"pieces of one score, {names}, of which the leftmost in the text is made"
+                parts.losses["scores"] = (
+                    f"pieces with equal scores, {names}, of which the leftmost in the text is merged first"
+                )
             return {"type": "BPE", **fields}, members
         case _:
             fields = {"unk_token": model.unk_token}
@@ -212,7 +214,7 @@ def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
         losses["unused"] = "unused pieces"
     if isinstance(model, Unigram):
         if model.single_precision:
-            losses["single_precision"] = "scores that are added in 32 bits, which decides between equally good ones"
+            losses["single_precision"] = "scores that are added with 32 bits, which can change the best segmentation"
         if model.byte_fallback:
             losses["byte_fallback"] = "byte pieces that text does not match (HF reads the text '<0x0A>' as one)"
     return losses
@@ -388,7 +390,7 @@ _PLACES = {  # stage → JSON path
 def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = False) -> Tokenizer:
     model = top.get("model")
     if not isinstance(model, dict):
-        raise FormatError("there is no model, so this is no tokenizer.json", place="$.model")
+        raise FormatError("not a tokenizer.json: there is no model", place="$.model")
     for name in ("truncation", "padding"):
         if not isinstance(top.get(name), dict | None):
             raise FormatError(f"{name} is not an object", place=f"$.{name}")
@@ -656,7 +658,7 @@ def _own_config(own: JSON) -> JSON:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(config, dict):
-        raise TypeError("the configuration is no object")
+        raise TypeError("the configuration is not an object")
     return config
 
 

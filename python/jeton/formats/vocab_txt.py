@@ -145,7 +145,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     losses = {}
     for name in ("model", "normalizer", "pretokenizer", "decoder", "template", "roles"):
         if assumed is None or getattr(assumed.definition, name) != getattr(tok.definition, name):
-            losses[name] = f"the {name}, which is not what BERT has"
+            losses[name] = f"the {name}, which differs from BERT's"
     if assumed is None or assumed._core.added_tokens() != tok._core.added_tokens():
         losses["special_tokens"] = "which tokens are special"
     if tok.definition.chat_template is not None:

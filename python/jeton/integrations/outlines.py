@@ -37,7 +37,7 @@ def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
     core = import_optional("outlines_core", "vocabulary")
     end, *more = end_ids(tok, eos)
     if more:
-        raise ConfigError(f"{keyword('eos')} is one id for outlines-core, not a list", option="eos")
+        raise ConfigError(f"{keyword('eos')} must be one id for outlines-core, not a list", option="eos")
     ids: dict[bytes, list[int]] = {}
     for id, data in enumerate(tok.vocab_bytes().text_tokens):
         if data and id != end:

@@ -175,7 +175,10 @@ def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
         except ImportError as error:
             return False, f"node {node} cannot import Jeton: {error}; install version {version} there"
         if jeton.__version__ != version:
-            return False, f"node {node} has Jeton {jeton.__version__}, and the driver has {version}; install the same"
+            return (
+                False,
+                f"node {node} has Jeton {jeton.__version__}, but the driver has {version}; install the same version",
+            )
         from jeton.runners.ray_tasks import call_here
 
         return call_here(payload, item, node, context.get_assigned_resources())

@@ -68,7 +68,7 @@ def blend(
         raise wrong("sources", sources, "a mapping of folders to shares")
     pairs = list(sources.items() if isinstance(sources, Mapping) else sources)
     if not pairs:
-        raise ConfigError(f"{keyword('sources')} has no folder: a blend needs one or more", option="sources")
+        raise ConfigError(f"{keyword('sources')} is empty: a blend needs at least one folder", option="sources")
     shares = [_share(source, share) for source, share in pairs]
     kinds = {share.kind for share in shares}
     if "weight" in kinds and len(kinds) > 1:
@@ -77,7 +77,10 @@ def blend(
     if tokens is not None:
         integer(tokens, "tokens", 1)
         if "weight" not in kinds:
-            message = f"{keyword('tokens', tokens)} is the size of a blend of weights, and each folder has its own size"
+            message = (
+                f"{keyword('tokens', tokens)} sets the size of a blend of weights, but here each folder has its "
+                "own size"
+            )
             raise ConfigError(message, option="tokens")
     datasets = [source if isinstance(source, ShardDataset) else ShardDataset(source) for source, _ in pairs]
     return Blend(datasets, shares, tokens)
@@ -164,12 +167,12 @@ class Blend:
         packed = self.row_length
         if length is None:
             if packed is None:
-                message = f"the shards are not packed: pass {keyword('rows')}, the number of ids of a row"
+                message = f"the shards are not packed; pass {keyword('rows')}, the number of ids of a row"
                 raise ConfigError(message, option="rows")
             return packed
         length = integer(length, "rows", 1, (1 << 31) - 1)
         if packed not in (None, length):
-            message = f"{keyword('rows', length)}, and the shards are packed in rows of {packed:,} ids"
+            message = f"{keyword('rows', length)} contradicts the shards, which are packed in rows of {packed:,} ids"
             raise ConfigError(f"{message}: leave {keyword('rows')} out", option="rows")
         return length
 
@@ -182,7 +185,7 @@ class Blend:
         sizes = [dataset.num_tokens // length for dataset in self.datasets]
         for dataset, size in zip(self.datasets, sizes, strict=True):
             if not size:
-                message = f"{_name(dataset)} has {dataset.num_tokens:,} tokens, less than a row of {length:,}"
+                message = f"{_name(dataset)} has {dataset.num_tokens:,} tokens, fewer than a row of {length:,}"
                 raise ConfigError(f"{message}; pass smaller {keyword('rows')}", option="rows")
         return sizes
 

@@ -91,7 +91,9 @@ def conversation_options(
         choice(too_long, "too_long", TOO_LONG)
         if not is_fitted and too_long != "cut":
             fitting = f"{keyword('pack')} and {keyword('packing', 'best_fit')}"
-            raise ConfigError(f"{keyword('too_long', too_long)} is for rows with whole conversations: pass {fitting}")
+            raise ConfigError(
+                f"{keyword('too_long', too_long)} applies to rows with whole conversations: pass {fitting}"
+            )
     if is_fitted and too_long != "cut":
         made["too_long"] = too_long or TOO_LONG[0]
     changed = mask_options(source, mask or {})
@@ -107,17 +109,16 @@ def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
     from ..chat import has_generation  # imported here because only plans with conversations need it
 
     if not isinstance(mask, Mapping):
-        raise ConfigError(f"{keyword('mask')} is a mapping with {', '.join(MASK)}", option="mask")
+        raise ConfigError(f"{keyword('mask')} must be a mapping with {', '.join(MASK)}", option="mask")
     for name, value in mask.items():
         if name not in MASK:
-            raise ConfigError(f"{keyword('mask')} has no {name!r}; it has {', '.join(MASK)}", option="mask")
+            raise ConfigError(f"{keyword('mask')} has no option {name!r}; options: {', '.join(MASK)}", option="mask")
         if not any(value is one or (isinstance(value, str) and value == one) for one in MASK[name]):
             some = ", ".join(map(repr, MASK[name]))
-            raise ConfigError(f"{name} of {keyword('mask')} is {value!r:.60}; it is one of {some}", option="mask")
+            raise ConfigError(f"{name} of {keyword('mask')} is {value!r:.60}, expected one of {some}", option="mask")
     if mask.get("source") == "markers" and not has_generation(source):
         raise ConfigError(
-            "the mask is to have the template's markers, and that of the tokenizer has no {% generation %} … "
-            "{% endgeneration %}",
+            "the mask needs a template with markers, but the tokenizer's has no {% generation %} … {% endgeneration %}",
             option="mask",
         )
     return {name: value for name, value in mask.items() if value != MASK[name][0]}

@@ -178,7 +178,7 @@ class ShardFolder:
         """Describes the folders of shards in a folder of a mix or of parts; None for others."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
-            return f"{what}; else pass the folder of a source"
+            return f"{what}; otherwise pass the folder of a source"
         if any(self.has(f"{TRAIN}/{name}") for name in (PLAN, MIX)):
             return f"it has parts, each a folder of shards: pass {self.storage.location(TRAIN)}"
         return None
@@ -308,7 +308,7 @@ class ShardFolder:
         try:
             facts = unsealed_json(data)
             if facts.get("task") != task or not _is_of(facts, plan, task, folder):
-                message = f"{where} is of another plan"
+                message = f"{where} belongs to another plan"
                 raise ShardError(f"{message}; {AGAIN}", path=where)
             _check_completion(facts, plan, task, folder == SPOOL)
         except ValueError as error:

@@ -170,7 +170,10 @@ class ShardLoader:
             source = mix(source).blend()
         self._blend = source if isinstance(source, Blend) else Blend.of(ShardDataset(source))
         if self._seed is None and len(self._blend.datasets) > 1:
-            message = f"{keyword('seed', None)} is the order of the files of one folder; a blend is always shuffled"
+            message = (
+                f"{keyword('seed', None)} keeps the order of files, which is possible for one folder only; a "
+                "blend is always shuffled"
+            )
             raise ConfigError(f"{message}: pass a number", option="seed")
         self._length = self._blend.length(rows)
         if self._length * batch > MAX_IDS:
@@ -320,7 +323,9 @@ class ShardLoader:
             raise wrong("state", state, "a state_dict of a loader")
         for name, value in self._facts.items():
             if order.get(name) != value:
-                message = f"the state is of another order: {name} is {order.get(name)!r:.80} in it, and {value!r} here"
+                message = (
+                    f"the state belongs to another order: {name} is {order.get(name)!r:.80} in it, but {value!r} here"
+                )
                 raise ConfigError(f"{message}; pass the folders and options that the state was saved with")
         epoch = integer(state["epoch"], "epoch", 0)
         position = integer(state["position"], "position", 0, -(-self.num_rows // self._batch))

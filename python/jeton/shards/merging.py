@@ -171,7 +171,7 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
             late = " (a network file system may show it within a minute: then merge again)"
             was = f"is missing{late}" if size is None else f"has {size:,} bytes"
             where = folder.storage.location(name)
-            message = f"{where} {was}, and its task wrote {file['bytes']:,}"
+            message = f"{where} {was}, but its task wrote {file['bytes']:,}"
             raise ShardError(f"{message}; run again, or {AGAIN}", path=where)
 
 
@@ -364,7 +364,7 @@ class Totals:
         for name in ("documents", "tokens") if self._plan.shuffle is not None else ():
             if self._shuffled[name] != self.sums[name]:
                 message = (
-                    f"{folder}: {self.sums[name]:,} {name} were spooled, and {self._shuffled[name]:,} are in shards"
+                    f"{folder}: {self.sums[name]:,} {name} were spooled, but {self._shuffled[name]:,} are in shards"
                 )
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 

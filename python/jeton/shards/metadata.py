@@ -164,7 +164,7 @@ class Metadata(Sequence[Any]):
         data = mapped(self._files[number], "u1")
         ends, expected = line_ends(data), self._starts[number + 1] - self._starts[number]
         if len(ends) != expected:
-            raise self._damaged(number, f"it has {len(ends):,} lines, and the manifest has {expected:,} items of it")
+            raise self._damaged(number, f"it has {len(ends):,} lines, but the manifest says {expected:,} items")
         self._open[number] = data, ends
         if len(self._open) > MOST_OPEN:
             self._open.popitem(last=False)

@@ -217,7 +217,7 @@ def _check_alike(manifests: Mapping[str, Mapping[str, Any]], where: str) -> None
     """
     (first, one), *others = manifests.items()
     if one["format"] == COUNTS:
-        raise ConfigError(f"{where}: a mix is of ids, and {first!r} has counts of pretokens", option="mix")
+        raise ConfigError(f"{where}: a mix needs ids, but {first!r} has counts of pretokens", option="mix")
     for name, other in others:
         for entry in ALIKE:
             if one.get(entry) != other.get(entry):
@@ -253,7 +253,8 @@ def _amounts(settings: MixFile, sizes: Mapping[str, tuple[int, int]]) -> dict[st
         left = settings.tokens - sum(found.values(), Fraction(0))
         if left <= 0:
             message = (
-                f"{settings.name}: tokens is {float(settings.tokens):,g}, of which sources without a weight take all"
+                f"{settings.name}: tokens is {float(settings.tokens):,g}, but the sources without a weight "
+                "already take all of them"
             )
             raise ConfigError(f"{message}; give more tokens", option="mix")
     return {**found, **{name: share * left for name, share in shares.items()}}
@@ -267,7 +268,7 @@ def _check_epochs(source: SourceSettings, name: str, where: str, epochs: Fractio
     """
     if source.amount == "epochs" or epochs <= source.max_epochs:
         return
-    needs = f"{name!r} has {tokens:,} tokens, and the mix takes {round(epochs * tokens):,}: {float(epochs):.4g} epochs"
+    needs = f"{name!r} has {tokens:,} tokens, but the mix takes {round(epochs * tokens):,} ({float(epochs):.4g} epochs)"
     limit = f"at most {float(source.max_epochs):.4g}" if source.max_epochs != 1 else "no repetition"
     hint = f"take less, or set max_epochs = {-(-epochs.numerator // epochs.denominator)}"
-    raise ConfigError(f"{where}: {needs}, where max_epochs permits {limit}; {hint}", option="mix")
+    raise ConfigError(f"{where}: {needs}, and max_epochs permits {limit}; {hint}", option="mix")

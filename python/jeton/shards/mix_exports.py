@@ -74,7 +74,7 @@ def mixture_settings(output: str | os.PathLike[str], system: str) -> str:
     items = list(_megatron(made))
     for _, prefix in items:
         if len(prefix.split()) != 1:
-            message = f"{prefix!r} has white space, at which Megatron splits its file"
+            message = f"{prefix!r} contains white space, at which Megatron splits its file"
             raise ConfigError(f"{message}; move the folder to a path without any", option="output")
     return "\n".join(f"{weight} {prefix}" for weight, prefix in items)
 
@@ -96,7 +96,7 @@ def _per_split(output: str | os.PathLike[str], system: str) -> str:
     """Megatron's settings of a folder in parts."""
     if system != "megatron":
         train = folder_in(output, TRAIN)
-        raise ConfigError(f"{os.fspath(output)} has parts, and {system} takes one; pass {train}", option="output")
+        raise ConfigError(f"{os.fspath(output)} has parts, but {system} takes one; pass {train}", option="output")
     found: dict[str, list[str] | None] = {}
     for split, names in SPLITS.items():
         folders = [folder for name in names if _is_made(folder := folder_in(output, name))]
@@ -148,6 +148,6 @@ def _manifest(folder: str, format: str) -> Mapping[str, Any]:
     """The manifest of a source, which must have a format."""
     manifest = ShardFolder(folder).load_manifest()
     if manifest["format"] != format:
-        message = f"{folder} has shards of format {manifest['format']!r}, and {format} reads its own"
+        message = f"{folder} has shards of format {manifest['format']!r}, but {format} reads only its own"
         raise ConfigError(f"{message}; make them in the format {format}", option="system")
     return manifest

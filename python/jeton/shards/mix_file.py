@@ -126,12 +126,12 @@ class MixFile:
         made = {one: _source(settings, one, f"{name}: sources.{one}", folder) for one, settings in sources.items()}
         weighted = [one for one, settings in made.items() if settings.amount == "weight"]
         if tokens is not None and not weighted:
-            message = f"{name}: tokens is shared by sources with weights, and there are none"
+            message = f"{name}: tokens is divided among sources with weights, but there are none"
             raise FormatError(f"{message}; remove it, or give weights", format="mix")
         if tokens is None and 0 < len(weighted) < len(made):
             other = next(one for one in made if one not in weighted)
-            message = f"{name}: {weighted[0]!r} has a weight, and {other!r} {made[other].amount}"
-            raise FormatError(f"{message}; add tokens, the number of all together", format="mix")
+            message = f"{name}: {weighted[0]!r} has a weight, but {other!r} has {made[other].amount}"
+            raise FormatError(f"{message}; add tokens, the total number", format="mix")
         return cls(name, made, tokens)
 
     def to_json(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class OpenShard:
     def _origins(self) -> NDArray[np.uint32]:
         origins = read_origins(self._folder.path, self._stem)
         if len(origins) != len(self.documents):
-            message = f"{self.documents.name}: {len(self.documents):,} pieces, and {len(origins):,} origins of pieces"
+            message = f"{self.documents.name}: {len(self.documents):,} pieces, but {len(origins):,} origins of pieces"
             raise ShardError(f"{message}; run and merge again", path=self.documents.name)
         return origins
 
@@ -266,7 +266,7 @@ class OpenShards:
         tokens = self.token_starts[number + 1] - self.token_starts[number]
         if (has, len(found.tokens)) != (expected, tokens):
             message = (
-                f"{found.name}: it has {has:,} {unit} with {len(found.tokens):,} tokens, and the manifest has "
+                f"{found.name}: it has {has:,} {unit} with {len(found.tokens):,} tokens, but the manifest says "
                 f"{expected:,} with {tokens:,}; merge again"
             )
             raise ShardError(message, path=found.name)
@@ -326,5 +326,5 @@ def _check_sizes(folder: Folder, number: int) -> None:
         path = folder.path / name
         size = path.stat().st_size
         if size != file["bytes"]:
-            message = f"{path}: it has {size:,} bytes, and the manifest has {file['bytes']:,} of it"
+            message = f"{path}: it has {size:,} bytes, but the manifest says {file['bytes']:,}"
             raise ShardError(f"{message}; copy it again, or run and merge again", path=str(path))

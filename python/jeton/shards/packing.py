@@ -112,7 +112,7 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
         if id is not None:
             return id
     message = (
-        "rows are padded, and the tokenizer has neither the role pad nor eos: name a special token with "
+        "rows are padded, but the tokenizer has neither the role pad nor eos: name a special token with "
         f"{keyword('pad')}"
     )
     raise ConfigError(

@@ -461,7 +461,7 @@ class Plan:
             else:
                 before, after = then[name], now[name]
             what = OPTIONS.get(name, name)
-            message = f"{folder} was planned with {named(what)} {_shown(before)}, and this call has {_shown(after)}"
+            message = f"{folder} was planned with {named(what)} {_shown(before)}, but this call has {_shown(after)}"
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
 
     def grown_from(self, stored: Plan, folder: str) -> Plan:
@@ -662,7 +662,9 @@ def _place(place: Any) -> str | PathLike[str]:
 
 def _input(file: str, size: int | None, version: str) -> InputFile:
     if size is None:
-        message = f"{file} has no known size, as a pipe: a task must be able to read its input again; pass a file"
+        message = (
+            f"{file} has no known size, like a pipe; pass a file, because a task must be able to read its input again"
+        )
         raise ConfigError(message, option="corpus")
     return InputFile(absolute(file), size, version)
 

@@ -156,9 +156,7 @@ def plan(
             ("keep", keep or None),
         ):
             if value is not None:
-                raise ConfigError(
-                    f"{keyword(option)} is for formats of ids, and {keyword('format', 'counts')} has none"
-                )
+                raise ConfigError(f"{keyword(option)} applies to formats of ids, not to {keyword('format', 'counts')}")
         counting = counting_of(pattern, special_tokens)
         options |= {"dtype": None, "tokenizer": None, "vocab_size": 0, "counting": counting}
     else:

@@ -32,7 +32,7 @@ def moved_plan(plan: Plan, moved: Mapping[str, str]) -> Plan:
     if not isinstance(moved, Mapping) or not all(
         isinstance(path, str) and path for pair in moved.items() for path in pair
     ):
-        raise ConfigError(f"{keyword('moved')} is a mapping of paths: old prefix to new one", option="moved")
+        raise ConfigError(f"{keyword('moved')} must be a mapping of paths: old prefix to new one", option="moved")
     prefixes = sorted(((_folder(old), _folder(new)) for old, new in moved.items()), key=lambda pair: -len(pair[0]))
     inputs, used = [], set()
     for file in plan.inputs:
@@ -84,7 +84,7 @@ def touched_inputs(plan: Plan, task: Task) -> int:
         size, version = identity_of(planned.path)
         if size != planned.size:
             found = "no size" if size is None else f"{size:,} bytes"
-            message = f"{planned.path} has {found}, and {planned.size:,} when it was planned"
-            raise ShardError(f"{message}; verify without it by {keyword('inputs', False)}", path=planned.path)
+            message = f"{planned.path} has {found}, but had {planned.size:,} when it was planned"
+            raise ShardError(f"{message}; verify without it, with {keyword('inputs', False)}", path=planned.path)
         number += version != planned.version
     return number

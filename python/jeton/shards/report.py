@@ -214,7 +214,7 @@ class Report:
             )
         for name, count in (self.kept or {}).items():
             if not count and self.documents:
-                lines.append(f"no record has the field {name!r}, which was to be kept")
+                lines.append(f"no record has the field {name!r} that was to be kept")
         return lines
 
     def to_markdown(self) -> str:

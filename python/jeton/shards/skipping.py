@@ -174,7 +174,7 @@ class SkipLimit:
                 share = Fraction(number) / 100
                 if share <= 1:
                     return cls(share=share, text=value)
-        raise wrong("max_skipped", value, "a number of records, nor a percentage up to '100%'")
+        raise wrong("max_skipped", value, "a number of records or a percentage up to '100%'")
 
     @property
     def allows_all(self) -> bool:

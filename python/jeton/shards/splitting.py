@@ -139,7 +139,7 @@ def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, 
     for name, share in shares.items():
         check_name(name, "validation")
         if name == TRAIN:
-            raise ConfigError(f"{keyword('validation')} has {name!r}, which gets the documents of no other part")
+            raise ConfigError(f"{keyword('validation')} has {name!r}, which is reserved for the remaining documents")
         is_number = isinstance(share, int | float | Fraction) and not isinstance(share, bool)
         if not is_number or not is_finite(share) or not 0 < share < 1:
             shown = str(share) if isinstance(share, Fraction) else repr(share)

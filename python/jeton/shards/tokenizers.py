@@ -43,7 +43,7 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
         tok = Tokenizer.from_bytes(data)
         remember_tokenizer(tok, data)
     if tok.fingerprint != plan.tokenizer:
-        message = f"{path}: the tokenizer is {tok.fingerprint}, and the plan is for {plan.tokenizer}"
+        message = f"{path}: the tokenizer is {tok.fingerprint}, but the plan is for {plan.tokenizer}"
         raise ShardError(f"{message}; plan into another folder", path=path)
     tok._core.make_tables()  # otherwise each thread would begin without them
     return tok

@@ -169,7 +169,7 @@ class _Verifier:
         row_length = None if plan.packing is None else plan.packing["length"]
         given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")
         if given != (plan.digest, plan.num_shards, row_length):
-            self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it is of another plan; merge again")
+            self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it belongs to another plan; merge again")
             return self._result(0)
         sizes = self._folder.storage.sizes()
         for check in (self._check_completions, self._check_report, self._check_page):
@@ -180,7 +180,7 @@ class _Verifier:
         if tok is not None and plan.packing is None and manifest.get("pad") not in (None, tok.pad_id):
             where = self._folder.storage.location(MANIFEST)
             self._problems.append(
-                f"{where}: its 'pad' is {manifest['pad']}, that of the tokenizer is {tok.pad_id}; merge again"
+                f"{where}: its 'pad' is {manifest['pad']}, but but that of the tokenizer is {tok.pad_id}; merge again"
             )
         if self._inputs != "read":
             sampled = _spread_numbers(plan.num_shards, NUM_SOURCES)
@@ -226,7 +226,7 @@ class _Verifier:
         for name in sorted({*expected, *manifest} - MADE):
             if manifest.get(name, ...) != expected.get(name, ...):
                 where = self._folder.storage.location(MANIFEST)
-                self._problems.append(f"{where}: {name!r} is not that of the plan and of {DONE}/; merge again")
+                self._problems.append(f"{where}: {name!r} differs from that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
         """Compares the report with the sums of the completions, except for times, which differ if a task ran again."""
@@ -235,7 +235,7 @@ class _Verifier:
             expected = self._totals.report(self._manifest.get("joined"))
             if replace(found, seconds={}) != replace(expected, seconds={}):
                 where = self._folder.storage.location(f"{REPORT}.json")
-                self._problems.append(f"{where}: it is not that of {DONE}/; merge again")
+                self._problems.append(f"{where}: it differs from that of {DONE}/; merge again")
 
     def _check_page(self, _: Path) -> None:
         """Checks the digest of the report as a page."""
@@ -315,7 +315,7 @@ class _Verifier:
         )
         if highest >= plan.vocab_size:
             self._problems.append(
-                f"{stem}: its highest id is {highest:,}, and the tokenizer has {plan.vocab_size:,} ids"
+                f"{stem}: its highest id is {highest:,}, but the tokenizer has {plan.vocab_size:,} ids"
             )
         self._highest = max(self._highest, highest)
         if plan.keep is not None:
@@ -383,7 +383,7 @@ class _Verifier:
                 with (folder / (stem + METADATA)).open("rb") as file:
                     file.seek(metadata_read)
                     if file.read(len(written)) != written:
-                        self._problems.append(f"{stem}{METADATA}: it is not that of its source")
+                        self._problems.append(f"{stem}{METADATA}: it differs from that of its source")
                         return
                 metadata_read += len(written)
             self._compared += len(ends)
@@ -402,16 +402,16 @@ class _Verifier:
     ) -> str | None:
         """Describes the difference in the documents from `first` on, whose ids begin at `start`; None without one."""
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
-            return "its ids are not those of its source"
+            return "its ids differ from those of its source"
         if len(found) < first + len(ends):
-            return f"it has {len(found):,} documents, and its source has at least {first + len(ends):,}"
+            return f"it has {len(found):,} documents, but its source has at least {first + len(ends):,}"
         for index, one, end in self._spread(ends):
             if not np.array_equal(found[first + index], expected.ids[one:end]):
-                return f"document {first + index} is not that of its source"
+                return f"document {first + index} differs from that of its source"
         if expected.mask is not None and (
             found.mask is None or not np.array_equal(found.mask[start : start + len(expected.ids)], expected.mask)
         ):
-            return "its loss mask is not that of its source"
+            return "its loss mask differs from that of its source"
         return None
 
     def _decode(self, number: int, found: Documents, tok: Tokenizer) -> None:
@@ -464,7 +464,7 @@ class _Verifier:
                 for ours, theirs in ((found.tokens, expected.ids), (found.mask, expected.mask))
                 if theirs is not None
             ):
-                self._problems.append(f"{stem}: its documents of task {number} are not those of their source")
+                self._problems.append(f"{stem}: its documents of task {number} differ from those of their source")
             known = self._samples[number]
             self._samples[number] = known[0], documents + int((firsts == 0).sum()), tokens + int(lengths.sum())
 

@@ -67,7 +67,7 @@ def with_roles(
             _check_token(tok, role, token)
     own = definition.model.unk_token
     if own is not None and changes.get("unk", own) != own:
-        raise ConfigError(f"{keyword('unk', changes['unk'])}: the unknown token of the model is {own!r}")
+        raise ConfigError(f"{keyword('unk', changes['unk'])} contradicts the model, whose unknown token is {own!r}")
     roles = {role: token for role, token in {**definition.roles, **changes}.items() if token is not None}
     config = dict(definition.config)
     for role in changes:
@@ -97,7 +97,9 @@ def _check_token(tok: _RoleTokenizer, role: str, token: object) -> None:
         state = "is an entry of the vocabulary, but not a special token"
     except UnknownTokenError:
         state = "is not in the vocabulary"
-    raise SpecialTokenError(f"{keyword(role, token)} {state}; add_tokens([{token!r}]) makes it one", token=token)
+    raise SpecialTokenError(
+        f"{keyword(role, token)} {state}; add_tokens([{token!r}]) makes it a special token", token=token
+    )
 
 
 def role_id(tok: _RoleTokenizer, role: str) -> int | None:

@@ -47,13 +47,13 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
 
     if isinstance(special, str) or not isinstance(special, Collection):
         raise ConfigError(
-            f'{keyword("special", special)} is none of "none", "all", "raise" or a set of special tokens such as '
+            f'{keyword("special", special)} is not one of "none", "all", "raise" or a set of special tokens such as '
             f'{{"<|end|>"}}',
         )
     for token in special:
         if token not in special_tokens:
-            known = ", ".join(map(repr, special_tokens)) or "none at all"
-            raise SpecialTokenError(f"the tokenizer has no special token {token!r}; it has {known}", token=token)
+            known = ", ".join(map(repr, special_tokens)) or "none"
+            raise SpecialTokenError(f"the tokenizer has no special token {token!r}; it has: {known}", token=token)
     if len(special) >= len(special_tokens) and all(token in special for token in special_tokens):
         return "all"
     return [special_tokens[token] for token in special] or None
@@ -74,5 +74,5 @@ def spell(token: object, option: str = "special_tokens") -> bytes:
     try:
         return token.encode()
     except UnicodeEncodeError:
-        message = f"{option}: {token!r} holds a lone surrogate; expected valid Unicode text"
+        message = f"{option}: {token!r} contains a lone surrogate; expected valid Unicode text"
         raise ConfigError(message, option=option) from None

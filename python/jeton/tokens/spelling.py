@@ -65,7 +65,7 @@ class Spelling:
             UnknownTokenError: the token is not in the vocabulary.
         """
         if not isinstance(token, bytes | str):
-            raise TypeError(f"a token is bytes or str, not {type(token).__name__}")
+            raise TypeError(f"a token must be bytes or str, not {type(token).__name__}")
         if isinstance(token, bytes):
             found = self._tok._core.find(token, False)
             if found is None and token.endswith(b" "):
@@ -75,7 +75,7 @@ class Spelling:
             try:
                 found = self._tok._added.get(token.encode())
             except UnicodeEncodeError:
-                raise UnknownTokenError(f"the token {token!r} holds a lone surrogate") from None
+                raise UnknownTokenError(f"the token {token!r} contains a lone surrogate") from None
             found = self.entry(token) if found is None else found
         if found is None:
             raise UnknownTokenError(f"the token {token!r} is not in the vocabulary")

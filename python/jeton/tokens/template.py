@@ -63,5 +63,5 @@ def _items(notation: str, option: str, ids: dict[str, int], texts: tuple[str, ..
     given = [item["sequence"] for item in items if "sequence" in item]
     if sorted(given) != list(texts):
         wanted = " and ".join(f"${text}" for text in texts)
-        raise ConfigError(f"{keyword(option, notation)} has {wanted} not exactly once", option=option)
+        raise ConfigError(f"{keyword(option, notation)} does not contain {wanted} exactly once", option=option)
     return items

@@ -127,6 +127,6 @@ def _saved(path: Path, made: Mapping[str, Any], size: int | None = None) -> byte
     for name in sorted(made.keys() | before.keys()):
         if before.get(name) != made.get(name):
             then, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (before.get(name), made.get(name)))
-            message = f"the {kind} in {path} were learned with {named(name)} {then}, and this call has {now}"
+            message = f"the {kind} in {path} were learned with {named(name)} {then}, but this call has {now}"
             raise ConfigError(f"{message}; pass the same, or another folder", option="checkpoint")
     return learned if size_before == size else None

@@ -80,7 +80,7 @@ def counts_of(corpus: object) -> Counts | None:
     first = next(files[0] for files in found if files)
     if not all(found):
         other = names[found.index([])]
-        raise ConfigError(f"{first} is a file of counts and {other} is not: count that one first", option="corpus")
+        raise ConfigError(f"{first} is a file of counts, but {other} is not: count the latter first", option="corpus")
     lister = Lister()
     weighted = [
         (file, source.exact_weight)
@@ -106,7 +106,7 @@ def _counts_at(name: str) -> list[str]:
         return []
     other = next((file for file in names if is_folder_kind(file) and kind_of(file) not in ("json", "csv", "tsv")), None)
     if other is not None:
-        raise ConfigError(f"{name} has files of counts, and {other}: name the files of one kind", option="corpus")
+        raise ConfigError(f"{name} contains files of counts and {other}: pass only files of one kind", option="corpus")
     if PLAN in names and MANIFEST not in names:
         raise ConfigError(
             f"{name} has shards of counts that are not complete: run and merge them first", option="corpus"
@@ -214,8 +214,8 @@ def _log_dropped(counts: Counts) -> None:
     """Warns of dropped pretokens."""
     if counts.dropped is not None:
         _log.warning(
-            "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
-            "by at most its occurrences in these",
+            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences): the count of a "
+            "pair is too low by its occurrences in them",
             *(counts.dropped.distinct, counts.dropped.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )
@@ -332,7 +332,8 @@ class _CountingRun:
         is_other = passed.documents == began.documents and passed != began
         if is_other or (at_end and passed.documents < began.documents):
             message = (
-                f"the checkpoint {self._spill.folder} is of another corpus: its {began.documents} documents are not "
-                f"the first of this one, of which {passed.documents} were read; pass the same corpus, or another folder"
+                f"the checkpoint {self._spill.folder} belongs to another corpus: its {began.documents} "
+                f"documents are not the first ones of this corpus ({passed.documents} were read); pass the "
+                "same corpus, or another folder"
             )
             raise ConfigError(message, option="checkpoint")

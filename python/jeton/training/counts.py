@@ -205,8 +205,8 @@ class Counts:
             exact = Fraction(-1)
         if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
             message = (
-                f"{keyword('weight', weight)} is not a number from 0 on whose numerator and denominator fit into 64 "
-                "bits; pass a Fraction"
+                f"{keyword('weight', weight)} is not a number of at least 0 whose numerator and denominator "
+                "fit into 64 bits; pass a Fraction"
             )
             raise ConfigError(message)
         core = self._core.scaled(exact.numerator, exact.denominator, make_memory(*self._memory_options))
@@ -331,4 +331,4 @@ def _bytes(pretoken: str | bytes) -> bytes:
     try:
         return pretoken.encode() if isinstance(pretoken, str) else pretoken
     except UnicodeEncodeError as error:
-        raise InvalidTextError(f"the pretoken {pretoken!r} holds a lone surrogate", position=error.start) from None
+        raise InvalidTextError(f"the pretoken {pretoken!r} contains a lone surrogate", position=error.start) from None

@@ -54,10 +54,12 @@ def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
     with open(path, "rb") as file:
         head = file.read(len(MAGIC) + 4)
         if len(head) < 12 or not head.startswith(MAGIC):
-            raise FormatError(f"{name}: not a file of counts, which begins with {MAGIC.decode()}", format="counts")
+            raise FormatError(f"{name}: not a file of counts: it does not begin with {MAGIC.decode()}", format="counts")
         (length,) = struct.unpack("<I", head[8:])
         if length > MOST_FACTS:
-            raise FormatError(f"{name}: facts of {length} bytes, over {MOST_FACTS}", format="counts", place="byte 8")
+            raise FormatError(
+                f"{name}: facts of {length} bytes; the limit is {MOST_FACTS}", format="counts", place="byte 8"
+            )
         spelled, checksum = file.read(length), file.read(4)
     if len(spelled) < length or checksum != struct.pack("<I", zlib.crc32(spelled)):
         raise FormatError(f"{name}: corrupt: wrong checksum of its facts", format="counts", place="byte 12")

@@ -110,8 +110,8 @@ def replay_texts(
         )
     if len(merges) > MAX_MERGES:
         raise ConfigError(
-            f"{len(merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
-            f"jeton.prune to that size makes a tokenizer with the first ones",
+            f"{len(merges)} merges exceed the maximum of a replay, {MAX_MERGES}; jeton.prune with a smaller "
+            "vocab_size keeps the first ones",
             option="tok",
         )
     _check_size(sum(map(len, texts)))
@@ -122,7 +122,7 @@ def replay_texts(
         for pretoken in _pretokens(tok, text) if split else [text]:
             run.add(_symbols(tok, pretoken), count)
     if not run.starts:
-        raise TrainingError("the corpus holds no text")
+        raise TrainingError("the corpus contains no text")
     steps = [run.merge(rank, *merge, num_bytes) for rank, merge in enumerate(merges)]
     tie_break = facts.tie_break if facts else None
     return Replay(run.sequences(), steps, num_bytes, tie_break, facts.stopped if facts else None, run.spell)
@@ -151,7 +151,7 @@ def _is_by_words(tok: Tokenizer) -> bool:
 def _check_size(num_bytes: int) -> None:
     if num_bytes > MAX_BYTES:
         raise ConfigError(
-            f"a replay processes the whole text once per merge: {num_bytes} bytes are over the maximum of {MAX_BYTES}; "
+            f"a replay processes the whole text once per merge: {num_bytes} bytes exceed the maximum of {MAX_BYTES}; "
             f"{keyword('log')} of jeton.train writes a line per merge for any corpus",
             option="corpus",
         )
@@ -312,7 +312,7 @@ def _find(tok: Tokenizer, unit: bytes, ends_word: bool) -> int:
     id = tok._core.find(unit, ends_word)
     if id is None:
         raise ConfigError(
-            f"{quoted(unit)} is in the text and not in the vocabulary: this is not the tokenizer's training corpus",
+            f"{quoted(unit)} is in the text, but not in the vocabulary: this is not the tokenizer's training corpus",
             option="corpus",
         )
     return id

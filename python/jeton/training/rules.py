@@ -81,7 +81,7 @@ class Rules:
                 spell(text, name)
             object.__setattr__(self, name, tuple(dict.fromkeys(texts)))
         if both := set(self.blocked) & set(self.required):
-            raise ConfigError(f"{min(both)!r} is blocked and required", option="rules")
+            raise ConfigError(f"{min(both)!r} is both blocked and required", option="rules")
 
     @classmethod
     def of(cls, rules: Rules | Sequence[str] | None) -> Rules:
@@ -190,7 +190,7 @@ class Superwords:
                 option="superwords",
             )
         if isinstance(self.from_size, float) and self.from_size > 1:
-            raise ConfigError(f"{keyword('from_size', self.from_size)} is a share over 1", option="superwords")
+            raise ConfigError(f"{keyword('from_size', self.from_size)} is a share greater than 1", option="superwords")
         Pattern.of(self.pattern)
         Rules(max_words=self.max_words)
 

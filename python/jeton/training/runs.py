@@ -219,7 +219,7 @@ class RunFolder:
         for name, given in json.loads(json.dumps(self.options)).items():
             if options.get(name) != given:
                 made, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (options.get(name), given))
-                message = f"the checkpoint {self.folder} was made with {named(name)} {made}, and this call has {now}"
+                message = f"the checkpoint {self.folder} was made with {named(name)} {made}, but this call has {now}"
                 raise ConfigError(f"{message}; pass the same, or another folder", option="checkpoint")
         for run in runs:
             if not os.path.isfile(self._path(run)):

@@ -171,7 +171,7 @@ def _train(
     with make_reporter(progress) as report:
         counts, recount = _counted(corpus, request, recipe, limits, min_count, report, kept)
         if not counts.total:
-            raise TrainingError("the corpus holds no text to learn from")
+            raise TrainingError("the corpus contains no text to learn from")
         context = LearningContext(
             counts=counts,
             limits=limits,
@@ -248,8 +248,8 @@ def _check_counts(counts: Counts, request: TrainingRequest, recipe: Recipe) -> N
         is_pattern = recipe.stages.pattern is not None
         by_default = " by default" if is_pattern and request.pattern is None else ""
         raise ConfigError(
-            f"the counts were made with {counts.stages.describe()}, and this call counts with "
-            f"{recipe.stages.describe()}{by_default}; count and train with the same, or pass the corpus",
+            f"the counts were made with {counts.stages.describe()}, but this call counts with "
+            f"{recipe.stages.describe()}{by_default}; count and train with the same options, or pass the corpus",
             option="pattern" if is_pattern else "preset",
         )
     for token in request.special_tokens:

@@ -58,8 +58,8 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
         expected: the accepted values, with an article.
 
     Examples:
-        >>> wrong("top", "x", "an integer from 0 on")
-        ConfigError("top='x' is not an integer from 0 on")
+        >>> wrong("top", "x", "an integer of at least 0")
+        ConfigError("top='x' is not an integer of at least 0")
     """
     return ConfigError(f"{keyword(option, value)} is not {expected}")
 
@@ -82,7 +82,7 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
     except TypeError:
         number = low - 1
     if number < low or (high is not None and number > high):
-        some = "a positive integer" if low == 1 else f"an integer from {low} on"
+        some = "a positive integer" if low == 1 else f"an integer of at least {low}"
         raise wrong(option, value, some if high is None else f"an integer from {low} to {_bound(high)}")
     return number
 
@@ -160,7 +160,7 @@ def string(value: Any, option: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise wrong(option, value, "Unicode text: it holds a lone surrogate") from None
+        raise wrong(option, value, "Unicode text: it contains a lone surrogate") from None
     return text
 
 

@@ -95,7 +95,7 @@ def _content(tok: Tokenizer, word: str) -> bytes:
     try:
         content = word.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"words: {word!r} holds a lone surrogate", option="words") from None
+        raise ConfigError(f"words: {word!r} contains a lone surrogate", option="words") from None
     if not content:
         raise ConfigError("words: a word is empty", option="words")
     has_mark = not tok.definition.is_byte_level and tok._core.find(WORD_START, False) is not None

@@ -58,7 +58,7 @@ def check_counts(tok: Tokenizer, counts: Counts) -> None:
     stages = Stages.of(tok.definition)
     if counts.stages is not None and not counts.stages.is_same(stages):
         raise ConfigError(
-            f"the counts were made with {counts.stages.describe()}, and the tokenizer has {stages.describe()}",
+            f"the counts were made with {counts.stages.describe()}, but the tokenizer has {stages.describe()}",
             option="counts",
         )
 

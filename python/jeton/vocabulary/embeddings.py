@@ -98,7 +98,7 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
     """
     if num_ids and (not tensor.shape or tensor.shape[0] < num_ids):
         raise ConfigError(
-            f"{tensor.name:.200} has the shape {_spelled(tensor)}, and the tokenizer has {num_ids} ids",
+            f"{tensor.name:.200} has the shape {_spelled(tensor)}, but the tokenizer has {num_ids} ids",
             option="names",
         )
     if tensor.dtype not in ITEM_BYTES:
@@ -126,9 +126,9 @@ def apply_plan(
     if is_folder:
         out.mkdir(parents=True, exist_ok=True)
     if any(os.path.realpath(file) == os.path.realpath(out / file.name if is_folder else out) for file in files):
-        raise ConfigError("target is the source; pass another file or folder", option="target")
+        raise ConfigError("target is the same as source; pass another file or folder", option="target")
     if (plan.donors >= 0).any() and donor is None:
-        raise ConfigError(f"the plan has rows of a donor: pass {keyword('donor')}, its file", option="donor")
+        raise ConfigError(f"the plan has rows of a donor; pass its file as {keyword('donor')}", option="donor")
     wanted = None if names is None else set(strings(names, "names"))
     num_rows = -(-plan.num_new // multiple_of) * multiple_of
     folder = Path(source) if Path(source).is_dir() else Path(source).parent

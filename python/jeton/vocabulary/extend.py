@@ -97,7 +97,7 @@ def extend(
     with make_reporter(progress) as report:
         counts = _counts(tok, corpus, report, limits)
         if not counts.total:
-            raise TrainingError("the corpus holds no text to learn from")
+            raise TrainingError("the corpus contains no text to learn from")
         protected = None if protect is None else _protected(tok, protect, report, limits)
         options = {
             "extend": tok.fingerprint,

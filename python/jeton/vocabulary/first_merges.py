@@ -39,7 +39,7 @@ def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
     model = tok.definition.model
     if not isinstance(model, Bpe):
         raise ConfigError(
-            f"a {model.type} model has no merges to take the first of; pass a corpus or {keyword('keep')} to prune it",
+            f"a {model.type} model has no list of merges to shorten; pass a corpus or {keyword('keep')} to prune it",
             option="tok",
         )
     if isinstance(size, bool) or not isinstance(size, int) or size > tok.vocab_size:

@@ -118,7 +118,7 @@ class Plan(PlanRows):
             ("mixed", self.mixed, self.num_new),
         ):
             if ids.size and (int(ids.max()) >= limit or int(ids.min()) < (-1 if name == "copied" else 0)):
-                raise ConfigError(f"{name} holds the id {int(ids.max())}, and there are {limit}")
+                raise ConfigError(f"{name} contains the id {int(ids.max())}, but there are only {limit} ids")
         copies = self.copied[self.copied >= 0]
         if np.unique(copies).size != copies.size:
             raise ConfigError("an old row is copied to two new ids")
@@ -198,7 +198,7 @@ class Plan(PlanRows):
             return replace(bare, method="noise")
         if method == "mean":
             if self.method != "mean":
-                raise ConfigError(f"the pieces are gone from a plan by {self.method}; call by on Surgery.plan")
+                raise ConfigError(f"a plan by {self.method} no longer has the pieces; call by() on Surgery.plan")
             return replace(bare, method="mean", mixed=self.mixed, mixed_from=self.mixed_from, weights=self.weights)
         if not isinstance(donor, Tokenizer):
             raise wrong("donor", donor, f"a Tokenizer, which {keyword('method', method)} needs")

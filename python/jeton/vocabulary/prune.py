@@ -114,7 +114,7 @@ def prune(
     elif vocab_size is not None:
         given = keyword("remove" if keep is None else "keep")
         raise ConfigError(
-            f"{given} and {keyword('vocab_size')} together need a corpus, which tells what else stays",
+            f"{given} and {keyword('vocab_size')} together need a corpus, which determines the other entries that stay",
             option="corpus",
         )
     referring, dropped = tok, list[str]()

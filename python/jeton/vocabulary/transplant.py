@@ -42,7 +42,7 @@ def mixed_rows(
     matrix = np.asarray(embeddings)
     if matrix.ndim != 2 or matrix.dtype.kind != "f" or matrix.shape[0] < donor.vocab_size:
         raise ConfigError(
-            f"embeddings: the shape is {list(matrix.shape)}, and the donor has {donor.vocab_size} ids",
+            f"embeddings: the shape is {list(matrix.shape)}, but the donor has {donor.vocab_size} ids",
             option="embeddings",
         )
     has_row = np.append(matrix[: donor.vocab_size].any(axis=1), False)  # the last: of id -1
@@ -52,7 +52,7 @@ def mixed_rows(
     is_known = has_row[theirs]
     known = new[is_known]
     if not old.size:
-        raise ConfigError("the donor's and the old tokenizer have no token with a row in common", option="donor")
+        raise ConfigError("the donor and the old tokenizer share no token that has a row", option="donor")
     basis = matrix[anchors[old]].astype(np.float32)
     targets = matrix[theirs[is_known]].astype(np.float32)
     terms = (_focus if method == "focus" else _omp)(basis, targets, min(k, old.size))

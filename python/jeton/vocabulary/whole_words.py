@@ -106,7 +106,7 @@ def _word(tok: Tokenizer, text: str) -> _Word:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"words: {text!r} holds a lone surrogate", option="words") from None
+        raise ConfigError(f"words: {text!r} contains a lone surrogate", option="words") from None
     if not text:
         raise ConfigError("words: a word is empty", option="words")
     found = tok._core.explain(text, None, most=2)[0]

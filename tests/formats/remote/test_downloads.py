@@ -146,7 +146,7 @@ def test_a_wrong_file_in_the_cache_is_replaced(server: Server, place: Path, capl
     place.parent.mkdir()
     place.write_bytes(RANKS[:-5])
     assert fetch("tiny_base").read_bytes() == RANKS
-    assert "is not that of tiny_base" in caplog.text
+    assert "does not match that of tiny_base" in caplog.text
 
 
 def truncated(handler: BaseHTTPRequestHandler) -> None:

@@ -91,19 +91,19 @@ def test_a_folder_without_models_is_an_error(models: Path) -> None:
 
 def test_a_missing_blob_is_an_error(models: Path) -> None:
     pull(models, "registry.ollama.ai/library/a/latest").unlink()
-    with pytest.raises(FileNotFoundError, match=r"is missing, which .*latest names; pull the model again"):
+    with pytest.raises(FileNotFoundError, match=r"is missing, although .*latest names it; pull the model again"):
         jeton.load("ollama:a")
 
 
 @pytest.mark.parametrize(
     ("manifest", "message"),
     [
-        ([], "no manifest of Ollama"),
-        ({"layers": 1}, "no manifest of Ollama"),
-        ({"layers": [1]}, "no manifest of Ollama"),
-        ({"layers": [{"mediaType": MODEL, "digest": 5}]}, "no manifest of Ollama"),
-        ({"layers": []}, "names no GGUF file"),
-        ({"layers": [{"mediaType": MODEL, "digest": "sha256:../../../etc/passwd"}]}, "names no GGUF file"),
+        ([], "not a manifest of Ollama"),
+        ({"layers": 1}, "not a manifest of Ollama"),
+        ({"layers": [1]}, "not a manifest of Ollama"),
+        ({"layers": [{"mediaType": MODEL, "digest": 5}]}, "not a manifest of Ollama"),
+        ({"layers": []}, "does not name a GGUF file"),
+        ({"layers": [{"mediaType": MODEL, "digest": "sha256:../../../etc/passwd"}]}, "does not name a GGUF file"),
     ],
 )
 def test_damaged_manifests_are_an_error(manifest: Any, message: str, models: Path) -> None:

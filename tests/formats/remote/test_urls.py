@@ -58,7 +58,7 @@ def test_a_pair_at_a_web_address(server: Server, tmp_path: Path) -> None:
     (tmp_path / "merges.txt").write_text("#version: 0.2\nl o\nlo w\n")
     expected = jeton.load(tmp_path / "vocab.json")
     server.answers["/a/vocab.json"] = (tmp_path / "vocab.json").read_bytes()
-    with pytest.raises(FileNotFoundError, match=r"a/vocab\.json is one of two files, and merges\.txt is not"):
+    with pytest.raises(FileNotFoundError, match=r"a/vocab\.json needs merges\.txt, which is not"):
         jeton.load(f"{server.url}/a/vocab.json")
     server.answers["/a/merges.txt"] = (tmp_path / "merges.txt").read_bytes()
     assert jeton.load(f"{server.url}/a/vocab.json") == jeton.load(f"{server.url}/a/merges.txt") == expected
@@ -160,7 +160,7 @@ class TestCounts:
 
     def test_counts_mixed_with_other_files_are_refused(self, folder: Path, tmp_path: Path) -> None:
         (folder / "a.txt").write_text("low")
-        with pytest.raises(ConfigError, match=r"has files of counts, and a\.txt"):
+        with pytest.raises(ConfigError, match=r"contains files of counts and a\.txt"):
             counts_of(folder)
-        with pytest.raises(ConfigError, match=r"shard-0\.jtc is a file of counts and .*a\.txt is not"):
+        with pytest.raises(ConfigError, match=r"shard-0\.jtc is a file of counts, but .*a\.txt is not"):
             counts_of([folder / "shard-0.jtc", folder / "a.txt"])

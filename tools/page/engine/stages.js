@@ -113,7 +113,7 @@ function flatProcessors(processor) {
   const waiting = [[processor, "$.post_processor"]];
   while (waiting.length) {
     const [part, place] = waiting.pop();
-    if (!isObject(part)) throw formatError("a post-processor is an object", place);
+    if (!isObject(part)) throw formatError("a post-processor must be an object", place);
     if (part.type !== "Sequence") found.push([part, place]);
     else [...field(part, "processors", "array", place).entries()].reverse().forEach(([index, inner]) => waiting.push([inner, `${place}.processors[${index}]`]));
   }
@@ -146,10 +146,10 @@ function items(part, name, place) {
   return field(part, name, "array", place).map((piece, index) => {
     const where = `${place}.${name}[${index}]`;
     const kind = isObject(piece) && Object.keys(piece).length === 1 ? Object.keys(piece)[0] : null;
-    if (!["Sequence", "SpecialToken"].includes(kind) || !isObject(piece[kind])) throw formatError("a piece is a Sequence or a SpecialToken", where);
+    if (!["Sequence", "SpecialToken"].includes(kind) || !isObject(piece[kind])) throw formatError("a piece must be a Sequence or a SpecialToken", where);
     const [inside, type] = [piece[kind], id(piece[kind].type_id, `${where}.${kind}.type_id`)];
     if (kind === "SpecialToken") {
-      if (!isObject(special[inside.id])) throw formatError(`special_tokens do not hold '${inside.id}'`, `${where}.id`);
+      if (!isObject(special[inside.id])) throw formatError(`special_tokens has no entry for '${inside.id}'`, `${where}.id`);
       const at = `${place}.special_tokens['${inside.id}']`;
       const given = field(special[inside.id], "ids", "array", at).map((each) => id(each, `${at}.ids`));
       added += given.length;
@@ -157,6 +157,6 @@ function items(part, name, place) {
       return { ids: given, type_id: type };
     }
     if (inside.id === "A" || (inside.id === "B" && name === "pair")) return text(inside.id, type);
-    throw formatError(`${name} holds the sequence '${inside.id}'`, `${where}.id`);
+    throw formatError(`${name} contains the sequence '${inside.id}'`, `${where}.id`);
   });
 }

@@ -30,7 +30,7 @@ export function train(catalog, request) {
       "ConfigError",
     );
   }
-  if (!run.sequences.length) throw new JetonError("the corpus holds no text to learn from", "TrainingError");
+  if (!run.sequences.length) throw new JetonError("the corpus contains no text to learn from", "TrainingError");
   const bytes = new Map(run.tokens.map(([id, hex]) => [id, fromHex(hex)]));
   const replay = new Replay(run.sequences, bytes, options.tie_break);
   const steps = merges.map(([left, right, made], rank) => ({ rank, ...replay.merge(rank, left, right, made, run.corpus_bytes) }));

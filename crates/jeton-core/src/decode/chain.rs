@@ -92,7 +92,7 @@ impl Chain {
 
     /// Returns the error for output over the limit.
     pub(super) fn too_long(most: usize) -> Error {
-        Error::config(format!("the decoder makes more than {most} bytes of these ids"))
+        Error::config(format!("the decoder produces more than {most} bytes from these ids"))
     }
 
     /// Appends the text of `id` between two other tokens, for which markers are used. The output between the markers

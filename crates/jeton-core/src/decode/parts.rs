@@ -137,7 +137,7 @@ impl Plan {
                         denormalizer,
                     )))
                 }
-                _ => Err(Error::config("the decoder SentencePiece stands alone, without other parts")),
+                _ => Err(Error::config("the decoder SentencePiece cannot be combined with other decoders")),
             };
         }
         let respelled: HashMap<u32, String> = match parts.first_mut() {
@@ -243,7 +243,7 @@ fn step(part: DecoderPart) -> Result<DecodeStep> {
             let never = prepend_scheme == Some(DecodePrependScheme::Never);
             if add_prefix_space == Some(false) && !never {
                 return Err(Error::config(
-                    "the decoder Metaspace has add_prefix_space = false, which says prepend_scheme = \"never\", and another prepend_scheme",
+                    "the decoder Metaspace has add_prefix_space = false, which means prepend_scheme = \"never\", but another prepend_scheme",
                 ));
             }
             DecodeStep::Metaspace { mark: Replacer::new(&replacement.to_string()), drops_first: !never }
@@ -262,7 +262,11 @@ fn step(part: DecoderPart) -> Result<DecodeStep> {
         DecoderPart::Strip { content, start, stop } => DecodeStep::Strip { content: content.to_string(), start, stop },
         DecoderPart::WordPiece { prefix, cleanup } => DecodeStep::WordPiece { prefix, cleanup },
         DecoderPart::Join { separator } => DecodeStep::Join(separator),
-        DecoderPart::Respell { .. } => return Err(Error::config("the decoder Respell stands first, and once")),
-        DecoderPart::SentencePiece { .. } => return Err(Error::config("the decoder SentencePiece stands alone")),
+        DecoderPart::Respell { .. } => {
+            return Err(Error::config("the decoder Respell must be the first one and occur once"))
+        }
+        DecoderPart::SentencePiece { .. } => {
+            return Err(Error::config("the decoder SentencePiece cannot be combined with other decoders"))
+        }
     })
 }

@@ -47,7 +47,7 @@ impl RegexReplacer {
     /// empty text.
     pub fn new(pattern: &str, content: &str) -> Result<Self> {
         let refused = |what: String| {
-            let message = format!("a decoder's Replace of the regex {pattern:?} is not supported: it holds {what}");
+            let message = format!("a decoder's Replace of the regex {pattern:?} is not supported: it contains {what}");
             Error::unsupported(what, message)
         };
         let regex = Regex::new(&in_our_dialect(pattern).map_err(refused)?)?;

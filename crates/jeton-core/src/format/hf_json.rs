@@ -192,7 +192,7 @@ impl VocabColumns {
             let same = |&other: &u32| &tokens[other as usize] == token;
             if rows.find(key(&row), same).is_some() {
                 let place = format!("$.model.vocab[{token:?}]");
-                return Err(Error::format("the token stands in the vocabulary twice", place));
+                return Err(Error::format("the token appears in the vocabulary twice", place));
             }
             rows.insert_unique(key(&row), row, key);
         }
@@ -328,7 +328,7 @@ impl<'de> Visitor<'de> for ScoredVisitor<'_> {
         let missing = |len| A::Error::invalid_length(len, &"a piece and its score");
         seq.next_element_seed(Seed(StringVisitor(&mut self.0.tokens)))?.ok_or_else(|| missing(0))?;
         let score = seq.next_element::<&RawValue>()?.ok_or_else(|| missing(1))?;
-        let score = numbers::read(score.get()).ok_or_else(|| A::Error::custom("a score is no number"))?;
+        let score = numbers::read(score.get()).ok_or_else(|| A::Error::custom("a score is not a number"))?;
         self.0.scores.push(score);
         Ok(())
     }
@@ -371,7 +371,7 @@ impl<'de> Visitor<'de> for MergeVisitor<'_> {
             part.ok_or_else(|| A::Error::custom("a merge needs two tokens"))?;
         }
         match seq.next_element::<IgnoredAny>()? {
-            Some(_) => Err(A::Error::custom("a merge has two tokens, not more")),
+            Some(_) => Err(A::Error::custom("a merge needs exactly two tokens")),
             None => Ok(()),
         }
     }

@@ -78,7 +78,10 @@ pub fn write(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>)
         let token = |id: u32| spelling.write(vocab.kind(id), vocab.content(id));
         let line = format!("{} {}", token(left)?, token(right)?);
         if line.contains(['\n', '\r']) || line.matches(' ').count() != 1 || line.starts_with("#version") {
-            return Err(Error::config(format!("merge {i}, {:?}, cannot stand on a line of its own", short(&line))));
+            return Err(Error::config(format!(
+                "merge {i}, {:?}, cannot be written on a line of its own",
+                short(&line)
+            )));
         }
         file.push_str(&line);
         file.push('\n');

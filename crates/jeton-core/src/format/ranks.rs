@@ -76,7 +76,7 @@ pub fn differs(vocab: &Vocab, model: &Bpe, keep_going: KeepGoing<'_>) -> Result<
         }
     }
     if let Some((id, ..)) = vocab.iter().find(|entry| !matches!(entry.1, Kind::Token | Kind::Added | Kind::Special)) {
-        return Ok(Some(format!("{} is no ordinary token", show(id))));
+        return Ok(Some(format!("{} is not an ordinary token", show(id))));
     }
     let merges = model.merges(vocab, keep_going)?;
     if let Some(pair) = merges.windows(2).find(|pair| pair[0].2 >= pair[1].2) {
@@ -99,18 +99,20 @@ pub fn differs(vocab: &Vocab, model: &Bpe, keep_going: KeepGoing<'_>) -> Result<
                     show(merge.1)
                 )));
             }
-            Some(&(_, _, result)) => return Ok(Some(format!("by rank no two tokens would become {}", show(result)))),
-            None => return Ok(Some(format!("no merge makes {}, which ranks would make", show(merge.2)))),
+            Some(&(_, _, result)) => {
+                return Ok(Some(format!("by rank, no pair of tokens would become {}", show(result))))
+            }
+            None => return Ok(Some(format!("no merge produces {}, but ranks would", show(merge.2)))),
         }
     }
     if let Some(&(_, _, result)) = listed.next() {
-        return Ok(Some(format!("by rank no two tokens would become {}", show(result))));
+        return Ok(Some(format!("by rank, no pair of tokens would become {}", show(result))));
     }
     if !model.whole_first() {
         let made = |id| merges.binary_search_by_key(&id, |merge| merge.2).is_ok();
         let unmade = vocab.iter().find(|&(id, kind, text)| kind == Kind::Token && text.len() > 1 && !made(id));
         if let Some((id, ..)) = unmade {
-            return Ok(Some(format!("no merge makes {}, which a rank file finds as a whole", show(id))));
+            return Ok(Some(format!("no merge produces {}, but a rank file would match it as a whole", show(id))));
         }
     }
     Ok(None)

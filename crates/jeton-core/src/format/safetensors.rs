@@ -107,7 +107,10 @@ pub fn read(json: &[u8], size: u64) -> Result<Header> {
         at = end;
     }
     if at != size {
-        return Err(Error::format(format!("the tensors have {at} bytes, and the file {size} after its header"), "$"));
+        return Err(Error::format(
+            format!("the tensors have {at} bytes, but the file has {size} after its header"),
+            "$",
+        ));
     }
     Ok(Header { metadata: raw.metadata, tensors })
 }

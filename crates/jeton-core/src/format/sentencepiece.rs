@@ -355,7 +355,7 @@ fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
         let text = &*piece.text;
         let table = usize::from(matches!(piece.kind(), Some(Kind::Special | Kind::Byte)));
         if !seen[table].insert(text) {
-            return wrong(format!("the piece {:?} stands in the model twice", crate::vocab::show(text)));
+            return wrong(format!("the piece {:?} appears in the model twice", crate::vocab::show(text)));
         }
         if piece.number == UNKNOWN {
             if let Some(other) = unknown.replace(index) {
@@ -457,7 +457,8 @@ pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8], denormalizer: 
 pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let ModelProto { facts, pieces } = model;
     let number = MODELS.iter().find(|known| known.0 == facts.model_type).map(|known| known.1);
-    let number = number.ok_or_else(|| Error::config(format!("no SentencePiece model is a {:?}", facts.model_type)))?;
+    let number =
+        number.ok_or_else(|| Error::config(format!("a SentencePiece model cannot be a {:?}", facts.model_type)))?;
     let id = |name: &Option<String>| {
         let name = name.as_ref()?.as_bytes();
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
@@ -481,7 +482,7 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         let known = KINDS.iter().rev().find(|known| known.1 == piece.kind); // control before unknown
         let Some((mut number, _)) = known else {
             let spelled = crate::vocab::show(&piece.content);
-            return Err(Error::config(format!("{spelled:?} ends a word, which no SentencePiece model knows")));
+            return Err(Error::config(format!("{spelled:?} ends a word, which a SentencePiece model cannot express")));
         };
         if piece.kind == Kind::Special && *piece.content == *facts.unk.as_bytes() {
             number = UNKNOWN;

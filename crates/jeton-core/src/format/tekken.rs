@@ -55,7 +55,7 @@ pub fn read(json: &[u8]) -> Result<TekkenFile> {
         .map_err(|error| raw.failed.take().unwrap_or(error))?;
     let tokens = raw.tokens.ok_or_else(|| Error::format("tekken.json without a list of tokens", "$.vocab"))?;
     if tokens.len() < 256 {
-        return Err(Error::format(format!("{} tokens cannot hold the 256 bytes", tokens.len()), "$.vocab"));
+        return Err(Error::format(format!("{} tokens are too few for the 256 bytes", tokens.len()), "$.vocab"));
     }
     Ok(TekkenFile { rest: json_object::text(&raw.rest)?, tokens })
 }

@@ -51,7 +51,7 @@ pub fn read(data: &[u8]) -> Result<VocabFile> {
             return wrong("more entries than any vocabulary has".into());
         }
         if let Some(other) = seen.insert(text, number) {
-            return wrong(format!("{text:?} stands on line {other} too"));
+            return wrong(format!("{text:?} is also on line {other}"));
         }
         let is_name = text.starts_with('[') && text.ends_with(']');
         file.has_upper_case |= !is_name && has_upper_case(text);

@@ -119,7 +119,9 @@ impl Model {
                 (model.alphabet.level == Level::Char, pairs, by_rank.then_some(next))
             }
             Self::Pieces(model) if !model.only_merges() => {
-                return refuse("a SentencePiece model with unused pieces or pieces of characters that are no pieces");
+                return refuse(
+                    "a SentencePiece model with unused pieces or pieces with characters that are not pieces",
+                );
             }
             Self::Pieces(model) => {
                 let pairs = model.pairs(vocab, keep_going)?.clone();

@@ -113,7 +113,7 @@ impl Bpe {
         joined.extend_from_slice(rest);
         if joined != vocab.content(result) {
             let [parts, whole] = [show(joined), show(vocab.content(result))];
-            return Err(wrong(&format!("the parts spell {parts:?}, the result {whole:?}")));
+            return Err(wrong(&format!("the parts spell {parts:?}, but the result spells {whole:?}")));
         }
         for id in [left, right, result] {
             if vocab.kind(id) == Kind::Added {

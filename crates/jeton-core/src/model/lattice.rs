@@ -273,7 +273,7 @@ impl Unigram {
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<(Vec<(u32, usize)>, f64)>> {
         if n == 0 || n > MOST {
-            return Err(Error::config(format!("between 1 and {MOST} segmentations can be asked for, not {n}")));
+            return Err(Error::config(format!("the number of segmentations must be from 1 to {MOST}, not {n}")));
         }
         utf8(text)?;
         check_len(text)?;

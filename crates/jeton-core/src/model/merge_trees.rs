@@ -76,8 +76,8 @@ impl Model {
                 trees.fill_from_list(vocab, &model.merges(vocab, keep_going)?, pairs, keep_going)?;
             }
             Self::Pieces(model) if model.has_odd() => {
-                let message = "a piece has a character that is no piece, so its merges have no tree";
-                return Err(Error::unsupported("pieces of characters that are no pieces", message));
+                let message = "a piece has a character that is not a piece, so its merges have no tree";
+                return Err(Error::unsupported("pieces with characters that are not pieces", message));
             }
             Self::Pieces(model) => by_last_merge(model.pairs(vocab, keep_going)?),
             _ => {}

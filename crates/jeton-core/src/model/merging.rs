@@ -359,7 +359,7 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
 /// [`Error::text`] if positions exceed 32 bits, counted twice because twice as many may be queued.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
-        return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that cuts the text", 0));
+        return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that splits the text", 0));
     }
     let last = symbols.len().wrapping_sub(1) as u32;
     nodes.clear();

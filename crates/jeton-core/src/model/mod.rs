@@ -124,7 +124,7 @@ impl Model {
         out: &mut Out<'_>,
     ) -> Result<()> {
         if !(0.0..=1.0).contains(&sampler.dropout) {
-            return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", sampler.dropout)));
+            return Err(Error::config(format!("dropout must be a probability from 0 to 1, not {}", sampler.dropout)));
         }
         match self {
             Self::Bpe(_) | Self::Pieces(_) if sampler.dropout == 0.0 => {
@@ -133,7 +133,9 @@ impl Model {
             Self::Bpe(model) => model.sample(vocab, pretoken, sampler, keep_going, scratch, out),
             Self::Pieces(model) => model.sample(vocab, pretoken, sampler, keep_going, scratch, out),
             Self::Unigram(model) => model.sample(pretoken, sampler, keep_going, out),
-            _ => Err(Error::config("this model segments a text in one way only; BPE and Unigram can sample")),
+            _ => {
+                Err(Error::config("this model has only one segmentation of a text; BPE and Unigram models can sample"))
+            }
         }
     }
 

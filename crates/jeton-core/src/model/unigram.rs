@@ -492,7 +492,7 @@ fn refusal(text: &[u8], at: usize) -> Error {
 pub(super) fn check_len(text: &[u8]) -> Result<()> {
     match text.len() {
         0..0xFFFF_FFFF => Ok(()),
-        _ => Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0)),
+        _ => Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that splits the text", 0)),
     }
 }
 

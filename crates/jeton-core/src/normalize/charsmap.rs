@@ -214,7 +214,7 @@ impl Charsmap {
                     heights[below as usize] = OPEN;
                     path.push((below, 0, 1));
                 }
-                OPEN => return Err(broken("its trie runs in a circle")),
+                OPEN => return Err(broken("its trie has a cycle")),
                 known => {
                     if let Some((.., above)) = path.last_mut() {
                         *above = (*above).max(known + 1);

@@ -51,7 +51,7 @@ pub fn decompile(map: &[u8]) -> Result<Rules> {
 /// [`Error::config`] for a rule that is empty or contains NUL, and for too many rules.
 pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
     if let Some(key) = rules.iter().find(|(key, text)| key.is_empty() || key.contains('\0') || text.contains('\0')) {
-        return Err(Error::config(format!("a rule for {:?} is empty or holds U+0000", key.0)));
+        return Err(Error::config(format!("a rule for {:?} is empty or contains U+0000", key.0)));
     }
     let mut texts = Vec::new();
     let mut places: HashMap<&str, u32> = HashMap::new(); // replacement -> its offset in `texts`

@@ -113,7 +113,7 @@ impl Denormalizer {
             self.put(state, new, out);
             at += taken;
             if state.written > most {
-                return Err(Error::config(format!("the denormalizer makes more than {most} bytes of this text")));
+                return Err(Error::config(format!("the denormalizer produces more than {most} bytes from this text")));
             }
         }
         state.held.extend_from_slice(&held[at..]);

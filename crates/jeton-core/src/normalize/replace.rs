@@ -61,7 +61,7 @@ impl Replace {
             Ok(_) => "a construct of Oniguruma".to_owned(),
             Err(what) => what,
         };
-        let message = format!("a Replace of the regex {regex:?} is not supported: it holds {what}");
+        let message = format!("a Replace of the regex {regex:?} is not supported: it contains {what}");
         Err(Error::unsupported(what, message))
     }
 

@@ -191,11 +191,11 @@ impl PatternReader<'_> {
     fn literal(&mut self, c: char, before: Option<char>) -> Result<(), String> {
         if self.flags.ignore_case {
             if !c.is_ascii() && class(FOLDING)?.iter().any(|range| (range.start()..=range.end()).contains(&c)) {
-                return Err(format!("{c:?} where case does not count"));
+                return Err(format!("{c:?} under case-insensitive matching"));
             }
             let c = c.to_ascii_lowercase();
             if let Some(pair) = before.map(|before| format!("{before}{c}")).filter(|pair| FOLDED.contains(&&**pair)) {
-                return Err(format!("`{pair}` where case does not count"));
+                return Err(format!("`{pair}` under case-insensitive matching"));
             }
             self.last = Some(c);
         }
@@ -206,10 +206,10 @@ impl PatternReader<'_> {
     fn quantifier(&mut self, atom: Atom, from: usize) -> Result<(), String> {
         let Some((text, is_interval)) = self.bounds()? else { return Ok(()) };
         if atom == Atom::Place {
-            return Err("a repeat of a place".to_owned());
+            return Err("a repeat of an assertion".to_owned());
         }
         if is_interval && self.last.is_some() {
-            return Err("an interval where case does not count".to_owned());
+            return Err("an interval under case-insensitive matching".to_owned());
         }
         self.last = None;
         self.out.push_str(&text);
@@ -496,7 +496,7 @@ impl PatternReader<'_> {
             let mut folded = members.clone();
             folded.try_case_fold_simple().map_err(|error| error.to_string())?;
             if folds && !wide.ranges().is_empty() || !folds && folded != members {
-                return Err(format!("{set} where case does not count"));
+                return Err(format!("{set} under case-insensitive matching"));
             }
         }
         if members.ranges().is_empty() {

@@ -380,7 +380,7 @@ impl<'t> Compiler<'t> {
 
     /// Compiles one branch of a lookbehind: moves back by its width, then matches it.
     fn behind(&mut self, node: &'t SyntaxNode) -> Result<(), Refusal> {
-        let Some(width) = width(node) else { return refuse("a lookbehind of no fixed width") };
+        let Some(width) = width(node) else { return refuse("a lookbehind without a fixed width") };
         self.emit(Instruction::Back(width))?;
         self.node(node)
     }

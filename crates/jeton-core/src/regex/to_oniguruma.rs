@@ -114,7 +114,7 @@ fn write_repeat(node: &SyntaxNode, (min, max): (u32, u32), greed: Greed, out: &m
         return Err(format!("a repeat count above {MAX_REPEAT}"));
     }
     if is_place(node) {
-        return Err("a repeat of a place".to_owned());
+        return Err("a repeat of an assertion".to_owned());
     }
     let quantifier = match (min, max) {
         (0, 1) => "?".to_owned(),
@@ -171,7 +171,7 @@ fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     if write_ranges(&class.set, false, out).is_ok() {
         return Ok(());
     }
-    let refused = |()| format!("{} where case does not count", class.text);
+    let refused = |()| format!("{} under case-insensitive matching", class.text);
     let (mut more, mut less) = (class.set.clone(), plain.clone());
     more.difference(&plain);
     less.difference(&class.set);
@@ -375,7 +375,7 @@ mod tests {
             (r"(?<=\b)c", "lookbehind"),
             (r"a{100001}", "100000"),
             (r"a*|b", "the empty text"),
-            (r"(?:^|\b)+a", "a repeat of a place"),
+            (r"(?:^|\b)+a", "a repeat of an assertion"),
             (r"(a)\1", "backreference"),
             (r"(", "`)`"),
         ] {

@@ -133,7 +133,7 @@ impl PieceTable {
         let is_unk = |(index, &id): (usize, &u32)| (id == self.unk).then_some(start(index)..ends[index]);
         let unknown = ids.iter().enumerate().filter_map(is_unk);
         let unknown = unknown.map(|range| normal.get(range).map(str::to_owned)).collect::<Option<Vec<_>>>();
-        let unknown = unknown.ok_or_else(|| Error::config("an unknown piece is no text"))?;
+        let unknown = unknown.ok_or_else(|| Error::config("an unknown piece has no text"))?;
         let has_unknown = !unknown.is_empty();
         if has_unknown != is_likely {
             self.saw_unknown.store(has_unknown, Ordering::Relaxed);

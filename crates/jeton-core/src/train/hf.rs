@@ -211,8 +211,7 @@ fn spell(symbols: &Symbols, merges: &[LearnedMerge], options: &HfOptions) -> Res
     match entries.iter().find(|(_, kind, content)| !known.insert((*kind as u8, content))) {
         None => Ok(entries),
         Some((_, _, content)) => Err(Error::training(format!(
-            "the token {:?} comes about in two ways, because the prefix is also text of the corpus; Hugging Face gives both one id, \
-             which is not supported: split the text at the prefix's characters, or choose another prefix",
+            "the token {:?} can be formed in two ways, because the prefix is also text of the corpus; Hugging Face gives both the same id, which is not supported: split the text at the prefix's characters, or choose another prefix",
             show(content)
         ))),
     }

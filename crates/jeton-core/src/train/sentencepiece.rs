@@ -84,8 +84,7 @@ pub fn learn(
     let chars: Vec<char> = chars.into_iter().map(|(c, _)| c).collect();
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
         return Err(Error::config(format!(
-            "the vocabulary size leaves room for {} pieces, and the characters of the corpus alone are {}; lower \
-             character_coverage or take more",
+            "the vocabulary size leaves room for {} pieces, but the corpus alone has {} characters; lower character_coverage or raise vocab_size",
             options.vocab_size,
             chars.len()
         )));
@@ -129,7 +128,7 @@ pub(super) fn required_chars(
     }
     if seen.contains_key(&RARE) {
         return Err(Error::training(
-            "the normalized corpus holds U+2585, which SentencePiece keeps for rare characters",
+            "the normalized corpus contains U+2585, which SentencePiece keeps for rare characters",
         ));
     }
     let mut sorted: Vec<(char, (bool, u64))> = seen.into_iter().collect();

@@ -121,7 +121,7 @@ impl Sequences for SymbolArray {
         let more = symbols + sequences;
         if more > MAX_SYMBOLS - self.cells.len() {
             return Err(Error::training(
-                "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
+                "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that splits the text shorter",
             ));
         }
         self.cells.reserve(more)

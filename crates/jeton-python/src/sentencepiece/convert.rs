@@ -81,7 +81,7 @@ impl VectorBuffer {
 /// Borrows a text.
 pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err("a text is str or bytes"));
+        return Err(PyTypeError::new_err("a text must be str or bytes"));
     }
     text_or(object).map_err(|_| PyRuntimeError::new_err("the text has a lone surrogate"))
 }
@@ -89,7 +89,7 @@ pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
 /// Borrows a text of a list, or a piece.
 pub fn item<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err("the elements of a list are str or bytes"));
+        return Err(PyTypeError::new_err("the elements of a list must be str or bytes"));
     }
     text_or(object).map_err(|_| PyTypeError::new_err("an element of the list has a lone surrogate"))
 }
@@ -110,7 +110,7 @@ pub fn flag(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(false);
     }
     if !object.get_type().hasattr(interned!(object.py(), "__bool__"))? {
-        return Err(PyTypeError::new_err(format!("a flag is a bool, not {}", object.get_type().name()?)));
+        return Err(PyTypeError::new_err(format!("a flag must be a bool, not {}", object.get_type().name()?)));
     }
     object.is_truthy()
 }
@@ -156,7 +156,7 @@ pub fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>
 
 /// Converts ids: a one-dimensional buffer of integers, or a sequence of integers.
 pub fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
-    let wrong = || PyTypeError::new_err("ids are a list or a buffer of integers");
+    let wrong = || PyTypeError::new_err("ids must be a list or a buffer of integers");
     if let Ok(list) = object.cast::<PyList>() {
         return list.iter().map(|id| integer(&id).map_err(|_| wrong())).collect();
     }
@@ -180,7 +180,7 @@ fn array_ids(array: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let kind: String = array.getattr(interned!(py, "dtype"))?.getattr(interned!(py, "kind"))?.extract()?;
     let dimensions: usize = array.getattr(interned!(py, "ndim"))?.extract()?;
     if !matches!(kind.as_str(), "i" | "u") || dimensions != 1 {
-        return Err(PyTypeError::new_err("an array of ids has integers and one dimension"));
+        return Err(PyTypeError::new_err("an array of ids must have integers and one dimension"));
     }
     let list = callback::call(&array.getattr(interned!(py, "tolist"))?, &PyTuple::empty(py))?;
     let clamped = |id: Bound<'_, PyAny>| match id.extract::<i64>() {

@@ -141,7 +141,7 @@ impl PieceModel {
                 mapping.set_item("offsets", offsets(done.whole(), ranges, as_bytes))?;
                 Ok(mapping.into_any())
             }
-            _ => Err(PyTypeError::new_err("ids and arrays are no form of decoded text")),
+            _ => Err(PyTypeError::new_err("ids and arrays are not forms of decoded text")),
         }
     }
 }

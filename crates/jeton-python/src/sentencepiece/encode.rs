@@ -67,7 +67,7 @@ impl Frame {
                 Err(PyRuntimeError::new_err(format!("alpha is {}, not a finite number of at least 0", draw.alpha)))
             }
             Some(draw) if draw.nbest > MOST_NBEST => {
-                Err(PyRuntimeError::new_err(format!("nbest_size is {}, over {MOST_NBEST}", draw.nbest)))
+                Err(PyRuntimeError::new_err(format!("nbest_size is {}; the limit is {MOST_NBEST}", draw.nbest)))
             }
             _ => Ok(()),
         }
@@ -229,7 +229,7 @@ impl PieceModel {
     ) -> PyResult<Bound<'py, PyAny>> {
         let text = convert::text(input)?;
         if nbest > MOST_NBEST {
-            return Err(PyRuntimeError::new_err(format!("nbest_size is {nbest}, over {MOST_NBEST}")));
+            return Err(PyRuntimeError::new_err(format!("nbest_size is {nbest}; the limit is {MOST_NBEST}")));
         }
         let (bytes, nbest) = (text.bytes(), usize::try_from(nbest).unwrap_or(1).max(1));
         let deadline = random::nbest_timeout().map(|limit| Instant::now() + Duration::from_millis(limit));

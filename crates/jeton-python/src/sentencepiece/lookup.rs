@@ -24,7 +24,7 @@ impl PieceModel {
             return Ok(self.pieces.id(self.tok(), text.bytes()).into_pyobject(py)?.into_any());
         }
         let id = |item: &Bound<'py, PyAny>| {
-            let text = convert::item(item).map_err(|_| PyTypeError::new_err("pieces are str or bytes"))?;
+            let text = convert::item(item).map_err(|_| PyTypeError::new_err("pieces must be str or bytes"))?;
             Ok(self.pieces.id(self.tok(), text.bytes()))
         };
         let ids: PyResult<Vec<u32>> = match piece.cast::<PyList>() {

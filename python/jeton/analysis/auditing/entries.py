@@ -43,19 +43,19 @@ FATES = (
 )
 HOLE, REACHED, UNDECIDED, IS_SPECIAL, SPELLING = range(5)
 WHY = {
-    "spelling": "its spelling has a character outside of the byte alphabet",
+    "spelling": "its spelling has a character outside the byte alphabet",
     "unused piece": "the file marks it as unused",
     "empty": "it has no bytes",
-    "not UTF-8": "no UTF-8 text has its bytes",
-    "normalizer": "the normalizer leaves one of its characters in no text",
+    "not UTF-8": "its bytes occur in no UTF-8 text",
+    "normalizer": "the normalizer replaces or removes one of its characters",
     "removed": "the pre-tokenizer removes one of its characters",
-    "split": "no pretoken has its characters next to each other",
+    "split": "the pre-tokenizer always splits between two of its characters",
     "merges": "merging its bytes gives other tokens, in any context",
     "scores": "other pieces that spell it have a higher sum of scores",
     "form": "the model matches single characters or single words only",
     "character": "its character never falls back to bytes",
-    "added token": "an added token, which is matched first, is part of it",
-    "extended": "it ends inside of a character, and each continuation merges with it or is in another pretoken",
+    "added token": "it contains an added token, which is matched first",
+    "extended": "it ends inside a character, and each continuation merges with it or is in another pretoken",
 }
 # The core's `audit::Shape`.
 PART, DIGITS, WHITE, LEADING_SPACE, NEWLINE, TAB = (1 << bit for bit in range(6))
@@ -146,10 +146,14 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     return Finding(
         "unreachable",
         "note" if is_byte[ids].all() else "warning",
-        translate("{count} entries are in the ids of no text ({reasons}).", count=f"{ids.size:,}", reasons=reasons),
         translate(
-            "No training text had them, so their embeddings are untrained: mask them in the output, or remove them by "
-            "jeton prune."
+            "{count} entries are unreachable: no text encodes to them ({reasons}).",
+            count=f"{ids.size:,}",
+            reasons=reasons,
+        ),
+        translate(
+            "They never occurred in training, so their embeddings are untrained: mask them in the model's "
+            "output, or remove them with jeton prune."
         ),
         int(ids.size),
         found.examples(order, lambda id: translate(WHY[FATES[int(found.fates[id])]]), most),
@@ -165,9 +169,10 @@ def _undecided(found: Entries, most: int) -> Finding | None:
         "undecided",
         "note",
         translate(
-            "For {count} entries neither a text nor a proof was found that no text has them.", count=f"{ids.size:,}"
+            "For {count} entries, the search found neither a text that encodes to them nor a proof that there is none.",
+            count=f"{ids.size:,}",
         ),
-        translate("Raise the budget of the search, or look at them by jeton explain."),
+        translate("Raise the search budget (max_texts), or inspect them with jeton explain."),
         int(ids.size),
         found.examples(ids, lambda _: translate("no text and no proof"), most),
         {"ids": ids.tolist()},
@@ -183,8 +188,8 @@ def _special(found: Entries, most: int) -> Finding | None:
     return Finding(
         "special-from-text",
         "error",
-        translate("{count} special tokens are in the ids of plain text, without permission.", count=f"{len(ids):,}"),
-        translate("Remove them from the model's entries: a text can spell them."),
+        translate("{count} special tokens are produced by plain text, without permission.", count=f"{len(ids):,}"),
+        translate("Remove them from the model's entries: any text that spells them yields them."),
         len(ids),
         found.examples(ids, lambda id: _in_ids(found, id), most),
         {"ids": ids},
@@ -200,7 +205,7 @@ def _not_canonical(found: Entries, most: int) -> Finding | None:
         "not-canonical",
         "note",
         translate(
-            "{count} entries are in the ids of some text, but their own text alone has other ids.",
+            "{count} entries occur in the ids of some text, but their own text, encoded alone, has other ids.",
             count=f"{ids.size:,}",
         ),
         translate("Do not use encode(decode([id])) == [id] as a test of reachability."),
@@ -228,7 +233,7 @@ def _parts(found: Entries, most: int) -> Finding | None:
         "partial-characters",
         "note",
         translate(
-            "{count} entries are not whole characters; {longer} of them have more than one byte.",
+            "{count} entries contain part of a character; {longer} of them have more than one byte.",
             count=f"{ids.size:,}",
             longer=f"{longer.size:,}",
         ),
@@ -248,17 +253,17 @@ def _duplicates(found: Entries, most: int) -> Finding | None:
     examples = []
     for ids, is_equal in groups[:most]:
         others = ", ".join(f"{id} {found.spelled(id)}" for id in ids[1:])
-        message = "same bytes as {entries}" if is_equal else "after normalization the same text as {entries}"
+        message = "same bytes as {entries}" if is_equal else "same text after normalization as {entries}"
         why = translate(message, entries=others)
         examples.append(Example(found.spelled(ids[0]), why, ids[0]))
     return Finding(
         "duplicates",
         "warning",
         translate(
-            "{count} groups of entries have the same text, as they decode or after normalization.",
+            "{count} groups of entries share one text, decoded or normalized.",
             count=f"{len(groups):,}",
         ),
-        translate("At most one entry of a group is in the ids of ordinary text; the others share no training with it."),
+        translate("Ordinary text uses at most one entry of a group; the others do not benefit from its training."),
         len(groups),
         tuple(examples),
         {"groups": [ids for ids, _ in groups]},
@@ -279,8 +284,8 @@ def _unused_merges(found: Entries, most: int) -> Finding | None:
     return Finding(
         "unused-merges",
         "note",
-        translate("{count} of {all} merges are used by no text.", count=f"{ranks.size:,}", all=f"{len(merges):,}"),
-        translate("They change no ids; a conversion to another format may omit them."),
+        translate("{count} of {all} merges are never used.", count=f"{ranks.size:,}", all=f"{len(merges):,}"),
+        translate("They do not affect any ids; a conversion to another format may omit them."),
         int(ranks.size),
         tuple(examples),
         {"ranks": ranks.tolist()},
@@ -302,7 +307,7 @@ def _holes(found: Entries) -> Finding | None:
             count=f"{ids.size:,}",
             ids=shown + (" …" if len(runs) > 10 else ""),
         ),
-        translate("A model that samples one of them gives an id that does not decode: mask these rows of its output."),
+        translate("If a model samples one of them, the id cannot be decoded: mask these rows of its output."),
         int(ids.size),
         facts={"runs": runs},
     )
@@ -316,16 +321,16 @@ def _private(found: Entries, most: int) -> Finding | None:
 
     def why(id: int) -> str:
         forms = [translate(name) for bit, name in PRIVATE.items() if bits[id] & bit]
-        return translate("form of {forms}", forms=translate(" and ").join(forms))
+        return translate("looks like: {forms}", forms=translate(" and ").join(forms))
 
     by_form = {name: int(np.count_nonzero(bits & bit)) for bit, name in PRIVATE.items() if (bits & bit).any()}
     return Finding(
         "private-data",
         "warning",
-        translate("{count} entries have a form that private or identifying data often has.", count=f"{ids.size:,}"),
+        translate("{count} entries look like private or identifying data.", count=f"{ids.size:,}"),
         translate(
-            "The form proves nothing: an address may be public. Frequent strings of the training corpus become "
-            "entries; look at each before you publish the vocabulary."
+            "The form alone proves nothing: an address may be public. Frequent strings of the training corpus "
+            "become entries; review each one before you publish the vocabulary."
         ),
         int(ids.size),
         found.examples(ids, why, most),
@@ -350,8 +355,8 @@ def _giants(found: Entries, most: int) -> Finding | None:
             longest=f"{sizes[ids[0]]:,}",
         ),
         translate(
-            "A long run of one character or of a repeated text in the training corpus makes them, and other texts "
-            "hardly have them: train with jeton train --max-token-length N, or Rules(max_token_length=N)."
+            "They come from long runs of a character or a string in the training corpus, and other texts "
+            "rarely contain them: train with jeton train --max-token-length N, or Rules(max_token_length=N)."
         ),
         len(ids),
         found.examples(ids, lambda id: translate("{number} bytes", number=f"{sizes[id]:,}"), most),

@@ -23,7 +23,7 @@ class Example:
         id: id of the entry; None for a text.
 
     Examples:
-        >>> Example("madeupword", "no pretoken has its characters next to each other", 50261).id
+        >>> Example("madeupword", "the pre-tokenizer always splits between two of its characters", 50261).id
         50261
     """
 

@@ -67,7 +67,7 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     size = found.fates.size
     if rows.ndim != 2 or rows.shape[0] < size:
         raise ConfigError(
-            f"embeddings have shape {rows.shape}, and the vocabulary has {size} ids; pass one row for each id",
+            f"embeddings have shape {rows.shape}, but the vocabulary has {size} ids; pass one row for each id",
             option="embeddings",
         )
     rows = rows[:size]
@@ -102,9 +102,7 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     return Finding(
         "glitch-candidates",
         "warning",
-        translate(
-            "{count} entries that texts have are embedded as tokens that were hardly trained.", count=f"{ids.size:,}"
-        ),
+        translate("{count} reachable entries have embeddings like those of untrained tokens.", count=f"{ids.size:,}"),
         translate("Verify them by prompting the model to repeat them; retrain their rows, or prune them."),
         int(ids.size),
         tuple(Example(found.spelled(int(id)), why(int(id)), int(id)) for id in ids[:most]),

@@ -47,7 +47,7 @@ def _digits(found: Entries) -> Finding:
     longest = max([*by_length, *groups], default=0)
     is_cut = sum(groups) != len(DIGIT_PROBE)
     if tokens is None or is_cut:
-        policy, severity = translate("digits are not all entries"), "warning"
+        policy, severity = translate("not every digit is an entry"), "warning"
     elif longest == 1:
         policy, severity = translate("one digit per token"), "note"
     elif longest <= 3 and by_length.get(longest) == 10**longest:
@@ -64,7 +64,8 @@ def _digits(found: Entries) -> Finding:
     remedy = ""
     if severity == "warning":
         remedy = translate(
-            "Numbers of equal length are split in different ways, which arithmetic suffers from. For a new tokenizer, "
+            "Numbers of equal length are split in different ways, which makes arithmetic harder for the "
+            "model. For a new tokenizer, "
             "choose a pattern that splits digits, and require all groups of that length (jeton.Rules)."
         )
     shown = " | ".join(token.decode("utf-8", "replace") for token in tokens or [])
@@ -118,9 +119,9 @@ def _white_space(found: Entries, most: int) -> Finding:
         examples.append(Example(repr(text)[1:-1], translate("{probe}: {tokens}", probe=translate(name), tokens=shown)))
     probes = ", ".join(map(translate, lost))
     if lost:
-        kept = translate("White space is not kept: {probes} decode to other text.", probes=probes)
+        kept = translate("White space is not preserved: {probes} decode to other text.", probes=probes)
     else:
-        kept = translate("White space is kept.")
+        kept = translate("White space is preserved.")
     summary = translate(
         "{kept} {count} entries are white space, with up to {spaces} spaces; {words} begin with one space.",
         kept=kept,

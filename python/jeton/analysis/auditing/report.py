@@ -66,8 +66,8 @@ class Audit:
         fates = self.facts["fates"]
         unreached = sum(list(fates.values())[4:])
         return translate(
-            "{model}, {entries} entries: {reached} in the ids of some text, {unreached} of none (proved), {undecided} "
-            "undecided, {special} special tokens by permission",
+            "{model}, {entries} entries: {reached} reachable by some text, {unreached} by none (proved), "
+            "{undecided} undecided, {special} special tokens, by permission only",
             model=self.facts["model"],
             entries=f"{self.facts['entries']:,}",
             reached=f"{fates['reached']:,}",

@@ -73,7 +73,7 @@ def chat_check(
         >>> [each.rule for each in found.findings]
         ['template-tools', 'template-reasoning', 'template-special']
         >>> found["template-tools"].summary
-        'The template has no tools.'
+        'The template does not support tools.'
     """
     if tok is None and template is None:
         raise ConfigError("give a tokenizer or a template", option="template")

@@ -54,7 +54,7 @@ def tokens(template: Template, facts: Facts) -> Result:
     return finding(
         "template-tokens",
         "warning",
-        translate("The template writes texts with the form of special tokens that are several ids."),
+        translate("The template writes texts that look like special tokens, but each is encoded as several ids."),
         translate("Add them, if the model was trained with them: {call}.", call=f"tok.add_tokens({missing!r})"),
         examples,
     )
@@ -88,8 +88,11 @@ def bos(template: Template, facts: Facts) -> Result:
     return finding(
         "template-bos",
         "note",
-        translate("The template writes bos, and encode with add_special_tokens adds it, too."),
-        translate("Use the ids of tok.chat, or encode rendered text without add_special_tokens: else it has two."),
+        translate("The template writes bos, and encode with add_special_tokens adds it again."),
+        translate(
+            "Use the ids of tok.chat, or encode rendered text without add_special_tokens; otherwise the ids begin "
+            "with two."
+        ),
         [Example(tok.roles["bos"], translate("the start of each rendered text"), id)],
     )
 
@@ -143,7 +146,7 @@ def special(template: Template, facts: Facts) -> Result:
             if _is_matched(template, made, token, spelled, text):
                 matched.append(example(where))
             if spelled.of_template() != harmless.of_template():
-                steered.append(example(translate("{where}: the template writes other text around it", where=where)))
+                steered.append(example(translate("{where}: the template writes different text around it", where=where)))
     facts["special"] = {
         "spelled": tokens,
         "in_ids_of_chat": bool(matched),
@@ -155,9 +158,10 @@ def special(template: Template, facts: Facts) -> Result:
     return finding(
         "template-special",
         "error" if matched else "note",
-        translate("A special token that a user spells is in the rendered text as it is."),
+        translate("Special tokens that a message spells appear unchanged in the rendered text."),
         translate(
-            "Use the ids of tok.chat, which encodes it as text; libraries that encode the rendered text match it."
+            "Use the ids of tok.chat, which encodes it as text; libraries that encode the rendered text match "
+            "it as a special token."
         ),
         [*matched, *steered, *raw][: max(len(matched) + len(steered), 3)],
         **facts["special"],

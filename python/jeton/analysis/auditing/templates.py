@@ -95,10 +95,12 @@ def _prefix(template: Template, facts: Facts) -> Result:
         "template-prefix",
         "warning",
         translate(
-            "{count} beginnings of a conversation, rendered, do not begin the rendering with more messages.",
+            "In {count} cases, adding messages changes the rendering of the earlier ones.",
             count=count,
         ),
-        translate("A cached prefix is lost at each turn, and training on whole conversations differs from generation."),
+        translate(
+            "The prefix cache is lost at each turn, and training on whole conversations differs from generation."
+        ),
         count,
         tuple(examples.values()),
         {"kept": kept},
@@ -151,15 +153,15 @@ def _prompt(template: Template, facts: Facts) -> Result:
         return finding(
             "template-prompt",
             "note",
-            translate("The generation prompt is the start of replies with reasoning only."),
-            translate("Render replies with their reasoning, or turn reasoning off by the variable for it."),
+            translate("Only replies with reasoning begin with the generation prompt."),
+            translate("Render replies with their reasoning, or turn reasoning off with the template's variable."),
             examples,
         )
     return finding(
         "template-prompt",
         "warning",
-        translate("The generation prompt is not the start of a rendered reply."),
-        translate("A model that is trained on rendered replies generates after another text."),
+        translate("A rendered reply does not begin with the generation prompt."),
+        translate("A model trained on rendered replies would generate after a prompt that it never saw."),
         examples,
     )
 
@@ -182,29 +184,29 @@ def _stop(template: Template, facts: Facts) -> Result:
         Example(visible(end.encode()) or translate("(nothing)"), translate("text after the assistant's answer"))
     ]
     if after_call is not None and after_call not in (stop, eos):
-        examples.append(Example(after_call, translate("ends turns with calls of tools")))
+        examples.append(Example(after_call, translate("ends turns with tool calls")))
     if stop is None and template.tok is None and end:
-        return translate(
-            "without a tokenizer, it is unknown whether {text}, which ends replies, is eos", text=repr(end)
-        )
+        return translate("replies end with {text}; whether that is eos is unknown without a tokenizer", text=repr(end))
     if stop is None:
-        problem = translate("The assistant's turn ends with no special token.")
+        problem = translate("The assistant's turn does not end with a special token.")
         remedy = translate("Add the eos token at the end of the assistant's turn.")
     elif writer == "next turn":
-        message = "The assistant's turn ends with no special token; the next message begins with {token}."
+        message = "The assistant's turn does not end with a special token; the next message begins with {token}."
         problem = translate(message, token=stop)
         remedy = translate(
-            "Training on a conversation that ends with the reply teaches no stop token; stop at {token}.", token=stop
+            "Training on a conversation that ends with the reply does not teach a stop token; stop at {token} "
+            "when you generate.",
+            token=stop,
         )
     elif eos is None:
-        problem = translate("The assistant's turn ends with {token}, and no token has the role eos.", token=stop)
+        problem = translate("The assistant's turn ends with {token}, but no token has the role eos.", token=stop)
         remedy = translate("Set eos: {call}.", call=f"tok.with_roles(eos={stop!r})")
     elif stop != eos:
-        message = "The assistant's turn ends with {token}, and the role eos is {eos}."
+        message = "The assistant's turn ends with {token}, but the role eos is {eos}."
         problem = translate(message, token=stop, eos=eos)
         remedy = translate("Stop at {token} when you generate: eos alone does not end a turn.", token=stop)
     elif len(examples) > 1:
-        problem = translate("Turns with calls of tools end with another token than answers.")
+        problem = translate("Turns with tool calls end with a different token than answers.")
         remedy = translate("Stop at both tokens when you generate.")
     else:
         return None
@@ -260,7 +262,7 @@ def _content(template: Template, facts: Facts) -> Result:
         messages[0 if role == "user" else 1]["content"] = PADDED
         made = template.attempt(messages)
         if isinstance(made, Rendering) and PADDED not in made.text:
-            examples.append(Example(repr(PADDED), translate("is changed in the message of the {role}", role=role)))
+            examples.append(Example(repr(PADDED), translate("changed in the message of the {role}", role=role)))
     facts["content"] = not examples
     if not examples:
         return None
@@ -325,16 +327,16 @@ def _tools(template: Template, facts: Facts) -> Result:
     if not examples and not template.has_text_arguments:
         return None
     if not examples:
-        summary = translate("The template fails on the arguments of calls as objects, and takes JSON text.")
+        summary = translate("The template requires the arguments of tool calls as JSON text; it fails on objects.")
         return finding("template-tools", "note", summary, "", [], **facts["tools"])
     if RENDERED not in (found["definitions"], found["calls"]):
-        summary = translate("The template has no tools.")
+        summary = translate("The template does not support tools.")
         return finding("template-tools", "note", summary, "", examples, **facts["tools"])
     return finding(
         "template-tools",
         "note" if [each.text for each in examples] == [translate("several calls")] else "warning",
-        translate("The template does not render all that belongs to tools."),
-        translate("The model does not see it; use another template, or put it into messages."),
+        translate("The template drops part of tool definitions, calls or results."),
+        translate("The model does not see what is dropped; use another template, or put it into messages."),
         examples,
         **facts["tools"],
     )
@@ -354,7 +356,9 @@ def _reasoning(template: Template, facts: Facts) -> Result:
         "template-reasoning",
         "note",
         translate("The template drops the reasoning of messages (reasoning_content)."),
-        translate("Put it into the content, if the model has it there, or set the variable that turns reasoning on."),
+        translate(
+            "Put it into the content, if the model expects it there, or set the variable that turns reasoning on."
+        ),
         [],
         **found,
     )
@@ -398,7 +402,10 @@ def _date(template: Template, facts: Facts) -> Result:
             return finding(
                 "template-date",
                 "warning" if step < UNITS["day"] else "note",
-                translate("The template writes the time: the rendering changes after a {unit}.", unit=translate(unit)),
+                translate(
+                    "The template writes the current time, so the rendering changes after a {unit}.",
+                    unit=translate(unit),
+                ),
                 translate("A cached prefix ends there; if the template has a variable for the date, pass a fixed one."),
                 [example],
                 **facts["date"],

@@ -186,7 +186,7 @@ class _Search:
             num_other += a != b
         if not num_other:
             return []
-        return [self._of_all("numbering", translate("it gives the same tokens other ids"))]
+        return [self._of_all("numbering", translate("it numbers the same tokens differently"))]
 
     def _of_all(self, cause: str, words: str) -> Cause:
         """The cause of all differences."""
@@ -282,7 +282,7 @@ class _Search:
                     return [self._of_all(cause, words)]
         other = next((one.twin for one in theirs if one.twin is not None), None)
         if not twins or other is None:
-            return [Cause("unknown", translate("no cause is proved: Jeton does not read its definition"), False)]
+            return [Cause("unknown", translate("no cause was proved: Jeton cannot read its definition"), False)]
         found = [Cause(one.cause, one.words, False) for one in Changes(twins[0], other).all]
         return found or [self._of_refusals()]
 
@@ -291,12 +291,12 @@ class _Search:
         pairs = [(self._ours.ids[i], self._theirs.ids[i]) for i in self._ours.differing(self._theirs)[:1]]
         refused = [isinstance(one, Refused) for one in pairs[0]]
         if refused == [False, True]:
-            words = translate("it refuses text that the vocabulary lacks, which the reference drops")
+            words = translate("it refuses text that is not in the vocabulary; the reference drops it")
             return self._of_all("unknown_token", words)._replace(proven=self._only_refusals())
         if refused == [True, False]:
-            words = translate("it drops text that the vocabulary lacks, which the reference refuses")
+            words = translate("it drops text that is not in the vocabulary; the reference refuses it")
             return self._of_all("unknown_token", words)._replace(proven=self._only_refusals())
-        return Cause("unknown", translate("no cause is proved: the definitions are equal"), False)
+        return Cause("unknown", translate("no cause was proved: the definitions are equal"), False)
 
     def _only_refusals(self) -> bool:
         """Tests whether all differing texts are refused by one side, so that the definition explains the others."""
@@ -339,7 +339,7 @@ def _prefixes(definition: Definition, scheme: str) -> Iterator[_Variant]:
     words: dict[str, Callable[[], str]] = {
         "always": lambda: translate("it adds ▁ before the text and after each added token"),
         "first": lambda: translate("it adds ▁ before the text only"),
-        "never": lambda: translate("it adds ▁ nowhere"),
+        "never": lambda: translate("it does not add ▁"),
     }
     for other in words:
         changed = None if other == scheme else with_prefix(definition, other)
@@ -378,14 +378,14 @@ def _models(definition: Definition) -> Iterator[_Variant]:
             words = translate("{name} is {value}, not {other}", name=name, value=value, other=not value)
             yield name, words, replace(definition, model=replace(model, **options))
     if isinstance(model, Unigram):
-        words = translate("the last digits of its scores decide otherwise between equally good splits")
+        words = translate("it adds scores in another precision, so near-ties between segmentations resolve differently")
         yield "scores", words, replace(definition, model=replace(model, single_precision=not model.single_precision))
     if isinstance(model, WordPiece):
         normalizer = tuple(
             {**part, "lowercase": not part["lowercase"]} if part["type"] == "BertNormalizer" else part
             for part in definition.normalizer
         )
-        yield "normalizer", translate("it lowercases, or does not"), replace(definition, normalizer=normalizer)
+        yield "normalizer", translate("its lowercase option differs"), replace(definition, normalizer=normalizer)
 
 
 # ── decoding ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -420,7 +420,7 @@ def causes_of_decoding(ours: Reader, theirs: Reader, ids: Sequence[list[int]]) -
         try:
             mixed = Tokenizer(replace(a.definition, decoder=b.definition.decoder), a._core.vocabulary())
             if all(mixed.decode(each) == text for each, text in zip(ids, right, strict=True)):
-                return [Cause("decoder", translate("its decoder is another"), True)]
+                return [Cause("decoder", translate("its decoder differs"), True)]
         except JetonError:
             pass
-    return [Cause("unknown", translate("no cause is proved"), False)]
+    return [Cause("unknown", translate("no cause was proved"), False)]

@@ -135,9 +135,9 @@ class Changes:
     def _of_kind(self) -> Iterable[Change]:
         """The stages of SentencePiece and of Hugging Face's components, whose parts cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
-            words = translate("it normalizes as SentencePiece, which tokenizer.json cannot say exactly")
+            words = translate("it normalizes as SentencePiece, which tokenizer.json cannot express exactly")
         else:
-            words = translate("it normalizes as tokenizers, which is not exactly as SentencePiece")
+            words = translate("it normalizes as tokenizers, not exactly as SentencePiece")
         yield Change("normalizer", words, ("stages",))
 
     def _of_stages(self) -> Iterable[Change]:

@@ -184,7 +184,7 @@ def _unchecked(found: Diagnosis) -> list[str]:
 def _title(one: Disagreement) -> str:
     facts = {"readers": ", ".join(one.readers), "texts": counted(one.num_texts, "text")}
     if one.call == "decode":
-        return translate("{readers}: equal ids, decoded to another text for {texts}", **facts)
+        return translate("{readers}: equal ids, decoded differently for {texts}", **facts)
     if one.call == "template":
         return translate("{readers}: the template adds other tokens", **facts)
     return translate("{readers}: other ids for {texts}", **facts)
@@ -212,7 +212,7 @@ def _causes(one: Disagreement) -> list[str]:
         words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
         if one.causes[0].cause == "unknown":
             return [words]
-        return [translate("no cause is proved; the definitions differ in this: {differences}", differences=words)]
+        return [translate("no cause was proved; the definitions differ: {differences}", differences=words)]
     more = len(one.causes) - MAX_CAUSES
     return [
         *map(_cause, one.causes[:MAX_CAUSES]),

@@ -81,7 +81,7 @@ def doctor(
     changes = check_lock(locked, readers)
     new = {name for one in found.differences if one.call != "decode" for name in one.readers} - locked["readers"].keys()
     changes += [
-        translate("{reader} is not in the lock file, and differs from the reference", reader=name)
+        translate("{reader} is not in the lock file, but differs from the reference", reader=name)
         for name in sorted(new)
     ]
     return replace(found, lock="checked", lock_differences=tuple(changes))

@@ -89,7 +89,7 @@ def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
         if content["version"] != VERSION:
             version = repr(content["version"])[:20]
             raise FormatError(
-                f"{name}: version {version} of the lock file is not supported; remove it to write another",
+                f"{name}: version {version} of the lock file is not supported; remove it to write a new one",
                 format="lock file",
                 place="version",
             )
@@ -114,7 +114,7 @@ def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise FormatError(
-            f"{name}: no lock file of jeton doctor, or a damaged one; remove it to write another",
+            f"{name}: not a lock file of jeton doctor, or a damaged one; remove it to write a new one",
             format="lock file",
             place="$",
         ) from None
@@ -132,7 +132,7 @@ def check_lock(lock: Mapping[str, Any], readers: Sequence[Reader]) -> list[str]:
     for name, entry in lock["readers"].items():
         reader = by_name.get(name)
         if reader is None:
-            differences.append(translate("{reader} is gone", reader=name))
+            differences.append(translate("{reader} is in the lock file, but was not found", reader=name))
             continue
         if reader.reason is not None:
             if reader.is_installed:
@@ -150,14 +150,14 @@ def _of_reader(lock: Mapping[str, Any], entry: Mapping[str, Any], reader: Reader
         if ids is not None and (now := _plain(reader.ids(text))) != ids
     ]
     for text, before, now in changed[:1]:
-        message = "{reader} gives other ids for {texts}, first {text}: {ids}, before {before}"
+        message = "{reader} gives other ids for {texts}, first {text}: {ids} instead of {before}"
         facts = {"texts": counted(len(changed), "text"), "text": quoted(text)}
         found.append(translate(message, reader=reader.name, ids=_short(now), before=_short(before), **facts))
     if entry["framed"] is not None:
         for text, before in zip(lock["framed"], entry["framed"], strict=True):
             now = None if reader.frame is None else _plain(reader.ids(text, framed=True))
             if now != before:
-                message = "{reader} adds other tokens to {text}: {ids}, before {before}"
+                message = "{reader} adds other tokens to {text}: {ids} instead of {before}"
                 shown = quoted(text)
                 facts = {"ids": _short(now), "before": _short(before)}
                 found.append(translate(message, reader=reader.name, text=shown, **facts))
@@ -166,7 +166,7 @@ def _of_reader(lock: Mapping[str, Any], entry: Mapping[str, Any], reader: Reader
     if _minor(lock.get("versions", {}).get(reader.library)) != _minor(reader.version):
         return found  # fingerprints are stable within a minor version of Jeton
     if not found and before is not None and reader.twin is not None and reader.twin.fingerprint != before:
-        message = "{reader} has another fingerprint, with equal ids on the texts: {fingerprint}, before {before}"
+        message = "{reader} has another fingerprint, with equal ids on the texts: {fingerprint} instead of {before}"
         fingerprint = reader.twin.fingerprint
         found.append(translate(message, reader=reader.name, fingerprint=fingerprint, before=before))
     return found

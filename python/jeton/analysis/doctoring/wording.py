@@ -126,7 +126,7 @@ def of_entries(a: Tokenizer, b: Tokenizer, ours: Mapping[int, bytes], theirs: Ma
         words.append(translate("it lacks {number} entries: {names}", number=f"{len(missing):,}", names=names))
     if extra:
         names = names_of(map(b.id_to_token, extra))
-        words.append(translate("it has {number} more entries: {names}", number=f"{len(extra):,}", names=names))
+        words.append(translate("it has {number} additional entries: {names}", number=f"{len(extra):,}", names=names))
     if other:
         first = other[0]
         words.append(

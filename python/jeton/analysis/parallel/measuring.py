@@ -60,6 +60,6 @@ def languages(
     table = measure(named, sources, threads=threads, progress=progress)
     empty = [name for name in named if table[relative_to, name].tokens == 0]
     if empty:
-        message = f"the text {relative_to} has no tokens by {empty[0]}, so nothing can be relative to it"
+        message = f"{empty[0]} encodes the text {relative_to} to no tokens, so no ratio to it exists"
         raise ConfigError(message, option="relative_to")
     return LanguageTable(table.tokenizers, tuple(texts), table.cells, relative_to, tuple(left_out))

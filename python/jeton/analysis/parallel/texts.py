@@ -57,7 +57,10 @@ def parallel_texts(folder: str | os.PathLike[str], baseline: str) -> tuple[dict[
         if path.is_dir() or path.name.startswith("."):
             continue
         if path.stem in files:
-            message = f"{path} and {files[path.stem].name} have one name; a folder of parallel texts has one for each"
+            message = (
+                f"{path} and {files[path.stem].name} have the same name; a folder of parallel texts needs a "
+                "different name for each"
+            )
             raise ConfigError(message, option="folder")
         files[path.stem] = path
     if baseline not in files:

@@ -43,7 +43,7 @@ def languages_text(
     lines = [[*map(_local, row.names, [*HEADINGS.get(by, (by, ""))]), *_figures(figure, row)] for row in rows]
     drawn = [_title(baseline, by, figure), *aligned([headings, *lines], num_names)]
     if left_out:
-        drawn.append(translate("left out, not complete: {languages}", languages=", ".join(left_out)))
+        drawn.append(translate("left out as incomplete: {languages}", languages=", ".join(left_out)))
     return "\n".join(drawn)
 
 

@@ -106,7 +106,7 @@ class SentencePieceProcessor:
     def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
         """Loads a model; returns True."""
         if model_file and model_proto:
-            raise ValueError("model_file and model_proto exclude each other")
+            raise ValueError("model_file and model_proto cannot be combined")
         if model_proto:
             return self.load_from_serialized_proto(model_proto)
         if model_file:
@@ -122,7 +122,7 @@ class SentencePieceProcessor:
         if hasattr(serialized, "SerializeToString"):
             serialized = serialized.SerializeToString()
         if not isinstance(serialized, bytes):
-            raise TypeError(f"a serialized model is bytes, not {type(serialized).__name__}")
+            raise TypeError(f"a serialized model must be bytes, not {type(serialized).__name__}")
         self._model = UNLOADED
         self._model, self._proto = _core.PieceModel(serialized), serialized
         return True
@@ -249,7 +249,7 @@ class SentencePieceProcessor:
         if isinstance(input, list) and not input:
             return []
         if form == "offset_mapping":
-            raise ValueError("the n best have no form 'offset_mapping'")
+            raise ValueError("return_type='offset_mapping' is not supported for n-best results")
         result = self._model.nbest(
             input,
             nbest_size,
@@ -297,13 +297,13 @@ class SentencePieceProcessor:
         if not isinstance(num_threads, int):
             raise TypeError("num_threads must be int")
         if not isinstance(chunk_len, int) or chunk_len <= 0:
-            raise ValueError("chunk_len is a positive integer")
+            raise ValueError("chunk_len must be a positive integer")
         threads = num_workers(num_threads, thread_pool)
         is_batch = isinstance(input, list)
         if is_batch and not input:
             return []
         if form == "offset_mapping":
-            raise ValueError("parallel_encode has no form 'offset_mapping'")
+            raise ValueError("parallel_encode does not support return_type='offset_mapping'")
         try:
             result = self._model.encode(
                 input,

@@ -43,14 +43,14 @@ def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
     """
     if out_type is not None:
         if return_type is not None:
-            raise ValueError("return_type and out_type are one option; pass return_type")
+            raise ValueError("return_type and out_type are the same option; pass return_type only")
         return_type = out_type
     if return_type is None:
         return_type = default
     if isinstance(return_type, str) and return_type == "immutable_proto":
         raise ValueError("return_type='immutable_proto' is not supported; pass 'proto'")
     if return_type not in _FORMS:
-        raise ValueError(f"there is no return_type={return_type!r}; there are {_FORMS}")
+        raise ValueError(f"return_type={return_type!r} is not supported; supported: {_FORMS}")
     return return_type
 
 
@@ -82,7 +82,7 @@ def decoded(form: Any, return_bytes: Any) -> int:
     if form == "offset_mapping":
         return _BYTE_MAPPING if return_bytes else _MAPPING
     if form not in _DECODED:
-        raise ValueError(f"there is no return_type={form!r} of decoded text")
+        raise ValueError(f"return_type={form!r} is not supported for decoded text")
     return _DECODED[form]
 
 

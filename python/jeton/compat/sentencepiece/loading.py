@@ -16,7 +16,7 @@ def read_file(filename: str | bytes) -> bytes:
         RuntimeError: the file cannot be read.
     """
     if not isinstance(filename, str | bytes):
-        raise TypeError(f"a file name is a str, not {type(filename).__name__}")
+        raise TypeError(f"a file name must be a str, not {type(filename).__name__}")
     try:
         with open(filename, "rb") as file:
             return file.read()
@@ -55,7 +55,7 @@ class _Unloaded:
         if isinstance(piece, str | bytes):
             return 0
         if any(not isinstance(item, str | bytes) for item in piece):
-            raise TypeError("pieces are str or bytes")
+            raise TypeError("pieces must be str or bytes")
         return [0] * len(piece)
 
     def _no_id(self, id: Any) -> Any:
@@ -73,7 +73,7 @@ class _Unloaded:
         if isinstance(text, list):
             return [self.normalize(item, False) for item in text]
         if not isinstance(text, str | bytes):
-            raise TypeError("a text is str or bytes")
+            raise TypeError("a text must be str or bytes")
         return type(text)()
 
 

@@ -37,7 +37,7 @@ def spec_of_model(data: bytes) -> Spec:
         RuntimeError: not a model.
     """
     if not isinstance(data, bytes):
-        raise TypeError(f"a serialized model is bytes, not {type(data).__name__}")
+        raise TypeError(f"a serialized model must be bytes, not {type(data).__name__}")
     try:
         found = _core.sentencepiece_specs(data)
         return specs.parse(specs.NORMALIZER, b"".join(content for number, content in found if number == 3))
@@ -61,7 +61,7 @@ def charsmap_of(name: str) -> bytes:
     except ConfigError as error:
         if name.replace("_", "").replace("-", "").isalpha() and name.islower():
             raise RuntimeError(str(error)) from None
-        raise ValueError(f"{name!r} is no name of normalization rules") from None
+        raise ValueError(f"there are no normalization rules named {name!r}") from None
 
 
 def rules_of_file(path: str) -> list[tuple[str, str]]:
@@ -84,7 +84,7 @@ def _characters(field: str) -> str:
     try:
         return "".join(chr(int(code.removeprefix("U+"), 16)) for code in field.split(" ") if code)
     except (ValueError, OverflowError):
-        raise RuntimeError(f"{field!r} is no list of code points in hexadecimal") from None
+        raise RuntimeError(f"{field!r} is not a list of hexadecimal code points") from None
 
 
 def compiled(rules: Sequence[tuple[str, str]]) -> bytes:
@@ -241,7 +241,7 @@ def _serialized(message: Any) -> Any:
 
 def _spec_of(data: Any) -> Spec:
     if not isinstance(data, bytes):
-        raise TypeError(f"a serialized spec is bytes, not {type(data).__name__}")
+        raise TypeError(f"a serialized spec must be bytes, not {type(data).__name__}")
     try:
         return specs.parse(specs.NORMALIZER, data)
     except ValueError as error:
@@ -250,11 +250,11 @@ def _spec_of(data: Any) -> Spec:
 
 def _pairs(norm_map: Any) -> list[tuple[str, str]]:
     if isinstance(norm_map, str | bytes | dict):
-        raise TypeError("norm_map is a list of pairs of texts")
+        raise TypeError("norm_map must be a list of pairs of texts")
     rules: dict[str, str] = {}
     for pair in norm_map:
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(t, str | bytes) for t in pair):
-            raise TypeError("norm_map is a list of pairs of texts")
+            raise TypeError("norm_map must be a list of pairs of texts")
         source, replacement = (text.decode() if isinstance(text, bytes) else text for text in pair)
         if source in rules:
             raise ValueError(f"norm_map has two rules for {source!r}")

@@ -58,7 +58,7 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
     if thread_pool is None:
         return _resolved(num_threads)
     if not isinstance(thread_pool, ThreadPool):
-        raise RuntimeError(f"thread_pool is a ThreadPool, not {type(thread_pool).__name__}")
+        raise RuntimeError(f"thread_pool must be a ThreadPool, not {type(thread_pool).__name__}")
     return thread_pool.num_threads()
 
 
@@ -89,7 +89,7 @@ def set_min_log_level(level: int) -> None:
         >>> set_min_log_level(2)
     """
     if not isinstance(level, int):
-        raise TypeError(f"a level is an integer, not {type(level).__name__}")
+        raise TypeError(f"a level must be an integer, not {type(level).__name__}")
 
 
 def set_data_dir(data_dir: str) -> None:
@@ -99,4 +99,4 @@ def set_data_dir(data_dir: str) -> None:
         >>> set_data_dir("/tmp")
     """
     if not isinstance(data_dir, str | bytes):
-        raise TypeError(f"a folder is a string, not {type(data_dir).__name__}")
+        raise TypeError(f"a folder must be a string, not {type(data_dir).__name__}")

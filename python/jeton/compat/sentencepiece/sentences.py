@@ -48,7 +48,7 @@ def of_iterator(iterator: Any) -> Iterator[str | bytes]:
         RuntimeError: the iterator raised an exception, after its first item.
     """
     if not isinstance(iterator, Iterator):
-        raise TypeError(f"sentence_iterator is an iterator, not {type(iterator).__name__}")
+        raise TypeError(f"sentence_iterator must be an iterator, not {type(iterator).__name__}")
     first = next(iterator, None)
 
     def sentences() -> Iterator[str | bytes]:
@@ -59,7 +59,7 @@ def of_iterator(iterator: Any) -> Iterator[str | bytes]:
                     raise _WrongItemError
                 yield item.rstrip("\r\n") if isinstance(item, str) else item.rstrip(b"\r\n")
         except _WrongItemError:
-            raise ValueError("the items of sentence_iterator are str or bytes") from None
+            raise ValueError("the items of sentence_iterator must be str or bytes") from None
         except Exception as error:
             raise RuntimeError(f"sentence_iterator: {type(error).__name__}: {error}") from error
 

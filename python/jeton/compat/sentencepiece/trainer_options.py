@@ -102,12 +102,12 @@ def value_of(field: specs.Field, value: Any) -> Any:
             try:
                 return float(text)
             except ValueError:
-                raise ValueError(f"{field.name}={text!r} is no number") from None
+                raise ValueError(f"{field.name}={text!r} is not a number") from None
         case "int32" | "uint64":
             return _number(field.name, text, field.kind)
         case ".sentencepiece.TrainerSpec.ModelType":
             if text.upper() not in MODEL_TYPES:
-                raise ValueError(f"{field.name}={text!r}: there are {', '.join(MODEL_TYPES).lower()}")
+                raise ValueError(f"{field.name}={text!r} is not one of {', '.join(MODEL_TYPES).lower()}")
             return MODEL_TYPES[text.upper()]
     return text
 
@@ -117,7 +117,7 @@ def _number(name: str, text: str, kind: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise ValueError(f"{name}={text!r} is no integer") from None
+        raise ValueError(f"{name}={text!r} is not an integer") from None
     if not low <= number <= high:
         raise ValueError(f"{name}={text} is out of range")
     return number
@@ -140,7 +140,8 @@ def refuse_unsupported(trainer: Mapping[str, Any]) -> None:
         raise ConfigError(f"{keyword('input_format', 'tsv')} is not supported: pass each line as often as it counts")
     if trainer.get("input_sentence_size", 0) > 0 and trainer.get("shuffle_input_sentence", True):
         raise ConfigError(
-            "input_sentence_size with shuffle_input_sentence draws lines with the random numbers of the C++ library, "
-            f"which is not supported; pass {keyword('shuffle_input_sentence', False)} for the first ones",
+            "input_sentence_size with shuffle_input_sentence draws lines with the random number generator of "
+            "the C++ library, which is not supported; pass {keyword('shuffle_input_sentence', False)} for the "
+            "first ones",
             option="input_sentence_size",
         )

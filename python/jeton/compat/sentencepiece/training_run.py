@@ -45,7 +45,7 @@ def run(kwargs: dict[str, Any]) -> None:
     split = kwargs.pop("pretokenizer", None)
     may_differ = bool(kwargs.pop("allow_inconsistent_pretokenization", False))
     if normalizer and (clash := next((name for name in _NORMALIZER_KEYS if name in kwargs), None)):
-        raise ValueError(f"normalizer and {clash} exclude each other")
+        raise ValueError(f"normalizer and {clash} cannot be combined")
     options = of_keywords(kwargs)
     if normalizer:
         options.normalizer.update(specs.parse(specs.NORMALIZER, normalizer.serialized_normalizer_spec()))
@@ -71,7 +71,7 @@ class _Run:
         flags = dict.fromkeys(FLAGS, False)  # the rules of decoded text alone
         self._denormalizer = populated(options.denormalizer | flags) if options.denormalizer else {}
         if not self._normalizer.get("escape_whitespaces", True):
-            raise RuntimeError("escape_whitespaces=False: normalized texts must not have spaces")
+            raise RuntimeError("escape_whitespaces=False: normalized texts must not contain spaces")
         suffix = self._all["treat_whitespace_as_suffix"]
         self._component = component(self._normalizer, treat_whitespace_as_suffix=suffix)
 
@@ -85,7 +85,7 @@ class _Run:
             raise RuntimeError("vocab_size must be positive")
         for name, (low, high) in _RANGES.items():
             if not low <= values[name] <= high:
-                raise RuntimeError(f"{name}={values[name]} is not from {low} to {high}")
+                raise RuntimeError(f"{name}={values[name]} is not between {low} and {high}")
         is_subword = self._type in ("unigram", "bpe")
         if is_subword and values["use_all_vocab"]:
             raise RuntimeError("use_all_vocab is an option of word and char models")
@@ -93,11 +93,11 @@ class _Run:
             if not is_subword:
                 raise RuntimeError("only unigram and bpe models are trained with a pretokenizer")
             if self._split is not None and values["pretokenization_delimiter"]:
-                raise RuntimeError("pretokenizer and pretokenization_delimiter exclude each other")
+                raise RuntimeError("pretokenizer and pretokenization_delimiter cannot be combined")
         if 0 < values["input_sentence_size"] <= 100:
             raise RuntimeError("input_sentence_size must be over 100")
         if (values["input_format"] or "text") not in ("text", "tsv"):
-            raise RuntimeError(f"input_format={values['input_format']!r}: there are text and tsv")
+            raise RuntimeError(f"input_format={values['input_format']!r}: expected text or tsv")
 
     def model(self) -> bytes:
         """The content of the model file."""

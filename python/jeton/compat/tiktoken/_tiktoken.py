@@ -75,10 +75,10 @@ class CoreBPE:
 
     def __init__(self, encoder: dict[bytes, int] | RankFile, special_tokens_encoder: dict[str, int], pattern: str):
         if not isinstance(pattern, str):
-            raise TypeError(f"a pattern is a str, not {type(pattern).__name__}")
+            raise TypeError(f"a pattern must be a str, not {type(pattern).__name__}")
         for mapping in (encoder, special_tokens_encoder):
             if not isinstance(mapping, dict | RankFile):
-                raise TypeError(f"tokens and their ids are a dict, not {type(mapping).__name__}")
+                raise TypeError(f"tokens and their ids must be a dict, not {type(mapping).__name__}")
         "".join(special_tokens_encoder).encode()  # raises if it is not text
         self._special = {spelling: index(id) for spelling, id in special_tokens_encoder.items()}
         self._tokens = encoder
@@ -120,7 +120,7 @@ class CoreBPE:
             TypeError: not a set of strings.
         """
         if not isinstance(allowed_special, set | frozenset):
-            raise TypeError(f"allowed_special is a set of strings, not {type(allowed_special).__name__}")
+            raise TypeError(f"allowed_special must be a set of strings, not {type(allowed_special).__name__}")
         "".join(allowed_special).encode()  # raises
         if not allowed_special:
             return None
@@ -139,7 +139,7 @@ class CoreBPE:
 
     def _text(self, text: str) -> str:
         if not isinstance(text, str):
-            raise TypeError(f"a text is a str, not {type(text).__name__}")
+            raise TypeError(f"a text must be a str, not {type(text).__name__}")
         return text
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -218,7 +218,7 @@ class CoreBPE:
     def encode_single_piece(self, piece: bytes) -> list[int]:
         """The ids of bytes that the pattern does not split."""
         if not isinstance(piece, bytes):
-            raise TypeError(f"a piece is bytes, not {type(piece).__name__}")
+            raise TypeError(f"a piece must be bytes, not {type(piece).__name__}")
         return self.external(self.unsplit.encode_text(piece.decode("latin-1")))
 
     @cached_property
@@ -280,7 +280,7 @@ class CoreBPE:
     def _decode_by_table(self, ids: list[int]) -> bytes:
         ids = list(map(index, ids))
         if min(ids) < 0 or max(ids) > MAX_ID:
-            raise OverflowError("an id is no unsigned 32-bit integer")
+            raise OverflowError("an id must be an unsigned 32-bit integer")
         try:
             return b"".join(map(self.bytes_of.__getitem__, ids))
         except KeyError as error:
@@ -420,7 +420,7 @@ def _list_of_ids(tokens: Any) -> list[int]:
     """A list of the items of any sequence in the sense of C's API: indexable, and neither a string nor a mapping."""
     kind = type(tokens)
     if isinstance(tokens, str | dict) or not hasattr(kind, "__getitem__"):
-        raise TypeError(f"ids are a sequence of integers, not {kind.__name__}")
+        raise TypeError(f"ids must be a sequence of integers, not {kind.__name__}")
     dtype = getattr(tokens, "dtype", None)
     if dtype is not None and dtype.kind in "iu" and tokens.ndim == 1:
         return tokens.tolist()  # type: ignore[no-any-return]

@@ -73,7 +73,7 @@ class Encoding:
         if explicit_n_vocab:
             num_tokens = len(ranks) + len(special_tokens)
             if num_tokens != explicit_n_vocab:
-                raise AssertionError(f"explicit_n_vocab is {explicit_n_vocab}, and there are {num_tokens} tokens")
+                raise AssertionError(f"explicit_n_vocab is {explicit_n_vocab}, but there are {num_tokens} tokens")
             if self.max_token_value != explicit_n_vocab - 1:
                 raise AssertionError(
                     f"explicit_n_vocab is {explicit_n_vocab}; the highest id is {self.max_token_value}"

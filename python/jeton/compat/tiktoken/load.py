@@ -100,7 +100,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
             os.remove(path)
     data = read_file(blobpath)
     if expected_hash and not check_hash(data, expected_hash):
-        raise ValueError(f"{blobpath}: the content has another SHA-256 than {expected_hash}; download it again")
+        raise ValueError(f"{blobpath}: the SHA-256 of the content is not {expected_hash}; download it again")
     folder, is_chosen = _cache_folder()
     try:
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103 (pathlib is not imported)

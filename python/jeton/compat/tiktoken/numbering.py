@@ -66,7 +66,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         ({'<|a|>': 256, '<|b|>': 257}, {257: 256})
     """
     if min(special.values(), default=0) < 0 or max(special.values(), default=0) > MAX_ID:
-        raise OverflowError("the id of a special token is no unsigned 32-bit integer")
+        raise OverflowError("the id of a special token must be an unsigned 32-bit integer")
     external = _ExternalIds()
     if isinstance(tokens, RankFile):
         vocabulary, missing, is_dense, is_plain = tokens.vocabulary, [], False, True
@@ -111,4 +111,4 @@ def _check_ranks(ids: list[int]) -> None:
     if len(set(ids)) < len(ids):
         raise ValueError("two tokens have the same rank; a rank is the id of one token")
     if min(ids, default=0) < 0 or max(ids, default=0) > MAX_ID:
-        raise OverflowError("a rank is no unsigned 32-bit integer")
+        raise OverflowError("a rank must be an unsigned 32-bit integer")

@@ -78,7 +78,7 @@ def get_encoding(encoding_name: str) -> Encoding:
         OSError: its file is not cached and cannot be downloaded.
     """
     if not isinstance(encoding_name, str):
-        raise ValueError(f"the name of an encoding is a str, not {type(encoding_name)}")
+        raise ValueError(f"the name of an encoding must be a str, not {type(encoding_name)}")
     if encoding_name in ENCODINGS:
         return ENCODINGS[encoding_name]
     with _lock:

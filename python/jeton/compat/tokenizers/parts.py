@@ -143,7 +143,7 @@ class Option:
         if self.is_hidden:
             raise AttributeError(f"{type(part).__name__!r} object has no attribute {self.name!r}")
         if part.cell.state.get("type") != type(part).__name__:
-            raise Exception(f"the item of the Sequence is no {type(part).__name__} any more")
+            raise Exception(f"the item of the Sequence is no longer a {type(part).__name__}")
 
     def __delete__(self, part: Part) -> None:
         raise AttributeError("property has no deleter")

@@ -113,7 +113,7 @@ def _holds(path: Path, known: KnownRankFile) -> bool:
         return False
     if hashlib.sha256(path.read_bytes()).hexdigest() == known.sha256:
         return True
-    _LOG.warning("%s is ignored: its sha256 is not that of %s", path, known.name)
+    _LOG.warning("%s is ignored: its sha256 does not match that of %s", path, known.name)
     return False
 
 

@@ -112,12 +112,12 @@ def _blob(manifest: Path) -> Path:
         digests = [layer["digest"] for layer in layers if layer["mediaType"] == _MODEL]
         found = [_DIGEST.fullmatch(digest) for digest in digests]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise FormatError(f"{manifest}: no manifest of Ollama", format="ollama", place="$.layers") from None
+        raise FormatError(f"{manifest}: not a manifest of Ollama", format="ollama", place="$.layers") from None
     if not found or found[0] is None:
-        raise FormatError(f"{manifest}: it names no GGUF file", format="ollama", place="$.layers")
+        raise FormatError(f"{manifest}: it does not name a GGUF file", format="ollama", place="$.layers")
     blobs = manifest.parents[4] / "blobs"
     paths = [blobs / f"sha256{separator}{found[0][1]}" for separator in "-:"]  # ":" in old versions
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
-        raise FileNotFoundError(f"{paths[0]} is missing, which {manifest} names; pull the model again")
+        raise FileNotFoundError(f"{paths[0]} is missing, although {manifest} names it; pull the model again")
     return path

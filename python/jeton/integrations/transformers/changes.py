@@ -55,7 +55,7 @@ def watch() -> None:
             setattr(normalizers.Sequence, "__setitem__", _item_setter(normalizers.Sequence.__setitem__))  # noqa: B010
         except (AttributeError, TypeError, KeyError) as error:
             raise UnsupportedFeatureError(
-                f"this version of tokenizers does not let changes be noticed: {error}", feature="tokenizers"
+                f"this version of tokenizers does not support tracking of changes: {error}", feature="tokenizers"
             ) from error
         _is_watched = True
 

@@ -27,7 +27,7 @@ def accelerated_class(original: type[Any]) -> type[Any]:
         TypeError: another class.
     """
     if not (isinstance(original, type) and issubclass(original, fast_class())):
-        raise TypeError(f"{original!r} is no class of fast tokenizers")
+        raise TypeError(f"{original!r} is not a class of fast tokenizers")
     with _lock:
         # `setdefault`: a signal handler that runs during `_made` may have stored the class
         return _CLASSES.get(original) or _CLASSES.setdefault(original, _made(original))

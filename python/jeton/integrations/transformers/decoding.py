@@ -25,7 +25,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
     elif type(ids) is tuple:
         ids = list(ids)
     if type(ids) is not list or type(skip_special_tokens) is not bool:
-        raise Unproven("ids that are no list, or an option that is no bool")
+        raise Unproven("ids that are not a list, or an option that is not a bool")
     return _engine(tok).decode(ids, skip_special_tokens=skip_special_tokens)
 
 
@@ -36,7 +36,7 @@ def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any, unproven: str = "
         if unproven:
             raise Unproven(unproven)
         if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
-            raise Unproven("rows that are no lists, or an option that is no bool")
+            raise Unproven("rows that are not lists, or an option that is not a bool")
         texts = _engine(tok).decode_batch(rows, skip_special_tokens=skip_special_tokens)
     except Unproven as reason:
         fell_back(counts, "decode", "batch", str(reason))

@@ -46,11 +46,11 @@ def one_input(text: Any, pair: Any, is_split: bool) -> Inputs:
         _words((pair,))
         return Inputs((text,), (pair,), [(list(text), list(pair))], "pair of words")
     if type(text) is not str:
-        raise Unproven("a text that is no str")
+        raise Unproven("a text that is not a str")
     if not pair:
         return Inputs((text,), None, [text], "text")
     if type(pair) is not str:
-        raise Unproven("a second text that is no str")
+        raise Unproven("a second text that is not a str")
     return Inputs((text,), (pair,), [(text, pair)], "pair")
 
 
@@ -65,7 +65,7 @@ def batch_inputs(texts: Any, is_split: bool) -> Inputs:
     kinds = set(map(type, texts))
     if is_split:
         if kinds not in SEQUENCES:
-            raise Unproven("words that are no list")
+            raise Unproven("words that are not a list")
         inner = set(map(type, chain.from_iterable(texts)))
         if inner <= STR:
             return Inputs(texts, None, list(map(list, texts)), "batch of words")
@@ -76,15 +76,15 @@ def batch_inputs(texts: Any, is_split: bool) -> Inputs:
             return Inputs(
                 first, second, [*zip(map(list, first), map(list, second), strict=True)], "batch of pairs of words"
             )
-        raise Unproven("words that are no str")
+        raise Unproven("words that are not str")
     if kinds == STR:
         return Inputs(texts, None, list(texts), "batch")
     if kinds in SEQUENCES and set(map(len, texts)) == {2} and set(map(type, chain.from_iterable(texts))) == STR:
         first, second = zip(*texts, strict=True)
         return Inputs(first, second, list(map(tuple, texts)), "batch of pairs")
-    raise Unproven("texts that are no str")
+    raise Unproven("texts that are not str")
 
 
 def _words(texts: Iterable[Any]) -> None:
     if not set(map(type, texts)) <= {list, tuple} or not set(map(type, chain.from_iterable(texts))) <= STR:
-        raise Unproven("words that are no list of str")
+        raise Unproven("words that are not a list of str")

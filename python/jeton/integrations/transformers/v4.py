@@ -103,5 +103,5 @@ class JetonBackend(PreTrainedTokenizerFast):
 
 def _batch(texts: Any, is_split: bool) -> tuple[Inputs, bool]:
     if not isinstance(texts, (list, tuple)):
-        raise Unproven("texts that are no list")
+        raise Unproven("texts that are not a list")
     return batch_inputs(texts, is_split), True

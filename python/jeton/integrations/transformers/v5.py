@@ -102,4 +102,4 @@ def _inputs(text: Any, pair: Any, is_split: bool, unknown: dict[str, Any]) -> tu
         return batch_inputs(text, is_split), True
     if isinstance(pair, SEQUENCE) and len(text) == len(pair):
         return batch_inputs(list(zip(text, pair, strict=True)), is_split), True
-    raise Unproven("pairs of another number")
+    raise Unproven("a different number of pairs")

@@ -179,7 +179,7 @@ class Documents:
         self.name, self.tokens, self.ends, self.mask = str(name), tokens, ends, mask
         last = self._span(len(self) - 1)[1] if len(self) else 0
         if last != len(tokens):
-            message = f"{name}: its documents have {last:,} tokens, and the file has {len(tokens):,}"
+            message = f"{name}: its documents have {last:,} tokens, but the file has {len(tokens):,}"
             raise ShardError(message, path=self.name)
         if mask is not None and len(mask) != len(tokens):
             message = f"{name}: its loss mask has {len(mask):,} values for {len(tokens):,} tokens"
@@ -416,7 +416,7 @@ class Layout(ABC):
         highest = int(np.iinfo(asked).max)
         if vocab_size - 1 > highest:
             message = (
-                f"{keyword('dtype', asked)} holds ids up to {highest:,}, and the tokenizer has ids up to "
+                f"{keyword('dtype', asked)} holds ids up to {highest:,}, but the tokenizer has ids up to "
                 f"{vocab_size - 1:,}"
             )
             raise ConfigError(f"{message}; pass {keyword('dtype', 'auto')}")

@@ -132,7 +132,7 @@ class _LlmCWriter(_Writer):
     def finish(self) -> None:
         """See `ShardWriter`."""
         if self.num_tokens > LlmC.MAX_TOKENS:
-            message = f"{self.num_tokens:,} tokens, and a file of llm.c has at most {LlmC.MAX_TOKENS:,}"
+            message = f"{self.num_tokens:,} tokens, but a file of llm.c has at most {LlmC.MAX_TOKENS:,}"
             raise UnsupportedFeatureError(
                 f"{message}; pass smaller {keyword('task_bytes')}, or do not join", format="llmc"
             )

@@ -74,7 +74,7 @@ class Mds(Layout):
         data, offsets = _read_head(path, len(config))
         head = int(offsets[0])
         if data[head - len(config) : head].tobytes() != config:
-            raise ShardError(f"{path}: its configuration is not that of the plan", path=str(path))
+            raise ShardError(f"{path}: its configuration differs from that of the plan", path=str(path))
         parse = _read_documents if facts.row_length is None else _read_rows
         columns, lengths = parse(path, data, offsets, facts)
         mask = columns.get("loss_mask")
@@ -213,7 +213,7 @@ class _HeadedWriter(ShardWriter):
         number = len(self._sizes)
         at = 4 * (number + 2) + len(self._config)
         if at + self._num_bytes > MAX_BYTES:
-            message = f"{at + self._num_bytes:,} bytes, and a file of {self._format} has less than 4 GiB"
+            message = f"{at + self._num_bytes:,} bytes, but a file of {self._format} must be smaller than 4 GiB"
             raise UnsupportedFeatureError(f"{message}; pass smaller {keyword('task_bytes')}", format=self._format)
         self._file.write(struct.pack("<2I", number, at))
         for block in self._sizes.blocks():

@@ -185,7 +185,7 @@ class SentencePiece(TrainingPreset):
         for role, id, piece in self._named():
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):
                 raise ConfigError(
-                    f"{role}_id={id} with {role}_piece={piece!r}: the id is taken or not below "
+                    f"{role}_id={id} with {role}_piece={piece!r}: the id is taken, or is not below "
                     f"{keyword('vocab_size', vocab_size)}, or the piece already has another role",
                     option=f"{role}_id",
                 )

@@ -54,7 +54,7 @@ class SentencePieceUnigram(SentencePiece):
         >>> tok.tokenize("slower").tokens, tok.id_to_token(3)
         ([b' ', b's', b'lowe', b'r'], '<0x00>')
         >>> tok.training.stopped
-        '270 of 400 entries: there are no more pieces worth one'
+        '270 of 400 entries: no further piece improves the model'
     """
 
     name: ClassVar[str] = "sentencepiece-unigram"
@@ -81,7 +81,7 @@ class SentencePieceUnigram(SentencePiece):
                 )
         if self.max_sentencepiece_length > LONGEST:
             raise ConfigError(
-                f"{keyword('max_sentencepiece_length', self.max_sentencepiece_length)} is over {LONGEST}, the "
+                f"{keyword('max_sentencepiece_length', self.max_sentencepiece_length)} exceeds {LONGEST}, the "
                 "supported maximum for Unigram",
             )
 
@@ -128,7 +128,7 @@ class SentencePieceUnigram(SentencePiece):
         self._check_size(size, vocab_size)
         stopped = None
         if size < vocab_size:
-            stopped = f"{size} of {vocab_size} entries: there are no more pieces worth one"
+            stopped = f"{size} of {vocab_size} entries: no further piece improves the model"
         return Learned(vocabulary, 0, ([], [], []), [], stopped)
 
     def _unigram_options(self, vocab_size: int, num_reserved: int, stages: Stages | None = None) -> str:

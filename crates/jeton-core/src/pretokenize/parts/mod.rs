@@ -123,7 +123,7 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
         return Ok(Pretokenizer(PatternKind::Named(named)));
     }
     let refused = |what: String| {
-        let message = format!("the regex `{regex}` holds {what}, which is not supported");
+        let message = format!("the regex `{regex}` contains {what}, which is not supported");
         Error::unsupported(what, message)
     };
     let pattern = Pretokenizer::regex(&in_our_dialect(regex).map_err(refused)?)?;
@@ -158,7 +158,7 @@ impl Splitter {
                 SplitterKind::Metaspace(Metaspace::new(spelled).map_err(|why| wrong(&why))?)
             }
             SplitterJson::Pattern { name: Some(name), regex: None } => SplitterKind::Pattern(
-                Pretokenizer::named(&name).ok_or_else(|| wrong(&"there is no pattern of that name"))?,
+                Pretokenizer::named(&name).ok_or_else(|| wrong(&"there is no pattern with this name"))?,
             ),
             SplitterJson::Pattern { name: None, regex: Some(regex) } => {
                 SplitterKind::Pattern(Pretokenizer::regex(&regex)?)

@@ -87,7 +87,7 @@ impl Metaspace {
         let scheme = match (spelled.add_prefix_space, spelled.prepend_scheme) {
             (Some(false), Some(PrependScheme::Never)) => PrependScheme::Never,
             // HF's default scheme is "always", which `add_prefix_space` would also contradict.
-            (Some(false), _) => return Err("add_prefix_space does not fit prepend_scheme"),
+            (Some(false), _) => return Err("add_prefix_space contradicts prepend_scheme"),
             (_, scheme) => scheme.unwrap_or(PrependScheme::Always),
         };
         Ok(Self { mark: spelled.replacement, scheme, split: spelled.split.unwrap_or(true) })

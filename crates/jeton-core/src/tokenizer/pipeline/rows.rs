@@ -101,7 +101,7 @@ fn rows(ids: Vec<u32>, offsets: &[i64], form: &RowForm<'_>) -> Result<Rows> {
     let highest = ids.iter().chain(added[0]).chain(added[1]).copied().max();
     let most = form.id_type.max();
     if let Some(id) = highest.filter(|&id| id > most) {
-        return Err(Error::config(format!("id {id} is beyond the type of the ids, up to {most}")));
+        return Err(Error::config(format!("id {id} exceeds the type of the ids (maximum {most})")));
     }
     let len = ids.len() + num_added * lengths.len();
     let made = match form.id_type {

@@ -22,7 +22,7 @@ impl Counts {
             self.take_away(pretoken, count).map_err(|own| {
                 let pretoken = String::from_utf8_lossy(pretoken);
                 Error::config(format!(
-                    "the pretoken {pretoken:?} was counted {own} times; {count} cannot be taken away"
+                    "the pretoken {pretoken:?} was counted {own} times; {count} cannot be subtracted"
                 ))
             })?;
         }
@@ -62,7 +62,7 @@ impl Counts {
             *count > 0
         })?;
         if overflows {
-            return Err(Error::training("a count passes 2^64"));
+            return Err(Error::training("a count exceeds 2^64"));
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Counts {
         while let Some((count, first)) = run.next(&mut pretoken)? {
             cancel.check()?;
             if first >= end {
-                return Err(Error::format("counts that are damaged: a place after the last", "the entries"));
+                return Err(Error::format("damaged counts: a position after the last one", "the entries"));
             }
             counts.take(&pretoken, count, first)?;
         }

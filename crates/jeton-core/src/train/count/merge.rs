@@ -113,7 +113,7 @@ pub fn merge(
         let (mut sum, mut earliest) = (0u64, u64::MAX);
         while let Some(mut head) = heap.peek_mut().filter(|head| head.0.pretoken == pretoken) {
             let own = &mut head.0;
-            sum = sum.checked_add(own.count).ok_or_else(|| Error::training("a count passes 2^64"))?;
+            sum = sum.checked_add(own.count).ok_or_else(|| Error::training("a count exceeds 2^64"))?;
             earliest = earliest.min(own.first);
             match sources[own.source].next(&mut own.pretoken)? {
                 Some((count, first)) => (own.count, own.first) = (count, first),

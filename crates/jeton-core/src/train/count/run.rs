@@ -145,7 +145,7 @@ impl<R: Read> RunReader<R> {
     }
 
     fn wrong(&self, what: &str) -> Error {
-        Error::format(format!("counts that are damaged: {what}"), format!("byte {} of the entries", self.at))
+        Error::format(format!("damaged counts: {what}"), format!("byte {} of the entries", self.at))
     }
 
     fn byte(&mut self) -> Result<u8> {
@@ -193,7 +193,7 @@ impl<R: Read> RunReader<R> {
         self.fill(rest)?;
         let written = [self.entries.to_le_bytes(), self.occurrences.to_le_bytes()].concat();
         if end[..16] != written || end[16..20] != crc.to_le_bytes() || &end[20..] != MAGIC {
-            return Err(self.wrong("their checksum is another"));
+            return Err(self.wrong("the checksum is wrong"));
         }
         Ok(())
     }
@@ -206,7 +206,7 @@ impl<R: Read> Source for RunReader<R> {
         }
         let (shared, rest) = (self.integer()?, self.integer()?);
         if shared > pretoken.len().min(MOST_SHARED) as u64 || rest > self.left || rest == 0 {
-            return Err(self.wrong("a pretoken of a length that cannot be"));
+            return Err(self.wrong("an impossible pretoken length"));
         }
         let shared = shared as usize;
         // Both pretokens are equal in the shared bytes, so the next byte decides the order. If the maximum is shared,

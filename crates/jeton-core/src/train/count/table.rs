@@ -116,11 +116,11 @@ pub(super) struct Mark {
 }
 
 fn too_many() -> Error {
-    Error::training("more than 2^31 distinct pretokens, or one of 4 GiB or more: use a pattern that cuts the text")
+    Error::training("more than 2^31 distinct pretokens, or one of 4 GiB or more: use a pattern that splits the text")
 }
 
 fn too_often() -> Error {
-    Error::training("a count passes 2^64")
+    Error::training("a count exceeds 2^64")
 }
 
 impl Counts {
@@ -544,7 +544,7 @@ impl Counts {
         });
         if self.entries.windows(2).any(|pair| pair[0].first == pair[1].first) {
             return Err(Error::format(
-                "counts that are damaged: two pretokens appear first at one place",
+                "damaged counts: two pretokens appear first at the same position",
                 "the entries",
             ));
         }

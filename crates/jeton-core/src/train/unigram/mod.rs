@@ -106,12 +106,12 @@ pub fn learn(
     let mut words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {
-        return Err(Error::training("the corpus holds no character to learn from"));
+        return Err(Error::training("the corpus contains no character to learn from"));
     }
     let least = num_characters + options.num_reserved;
     if least > options.vocab_size {
         let message = format!(
-            "has no room: {num_characters} characters and {} other entries take {least}; raise it, or lower \
+            "is too small: {num_characters} characters and {} other entries need {least}; raise it, or lower \
              character_coverage",
             options.num_reserved
         );

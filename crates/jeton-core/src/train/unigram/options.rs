@@ -49,7 +49,7 @@ impl UnigramOptions {
         let options: Self =
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
         if options.limits.max_sentencepiece_length > valid::MOST {
-            let message = format!("is over {}, the most that is supported", valid::MOST);
+            let message = format!("exceeds {}, the supported maximum", valid::MOST);
             return Err(Error::option("max_sentencepiece_length", options.limits.max_sentencepiece_length, &message));
         }
         Ok(options)

@@ -145,7 +145,7 @@ impl Sink for SegmentSink<'_> {
         if let (true, Some(sum), Some(known)) =
             (segment == &before[..], words.weights.last_mut(), words.followers.last_mut())
         {
-            *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
+            *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count exceeds 2^64"))?;
             *known = if *known == follower { follower } else { MANY }; // equal segments are adjacent
             return Ok(());
         }
@@ -232,7 +232,7 @@ fn characters(
         for c in word_of(text(pretoken)?, options.marked_ends).0.chars() {
             cancel.check()?;
             let sum = found.entry(c);
-            *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
+            *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character exceeds 2^64"))?;
         }
     }
     let is_required: HashSet<char> = options.required_chars.chars().collect();
