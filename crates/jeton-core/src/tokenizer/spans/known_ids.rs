@@ -160,7 +160,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Finds the ends of the tokens of a segment, whose ids `ids` begins with. Returns the number of tokens.
+    /// Finds the ends of the tokens of a segment. Their ids are the first of `ids`. Returns the number of tokens.
     pub(in crate::tokenizer) fn match_ids(
         &self,
         segment: &Segment<'_>,
