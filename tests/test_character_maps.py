@@ -16,7 +16,7 @@ REASON = "compiling takes half a second; nmt_nfkc, the default of training, is c
 
 
 @pytest.mark.parametrize("name", rest_is_slow(NAMES, lambda name: name == "nmt_nfkc", REASON))
-def test_files_are_what_the_core_compiles(name: str) -> None:
+def test_files_equal_those_compiled_by_the_core(name: str) -> None:
     """After a change of the rules, ``tools/character_maps.py`` writes the files again."""
     assert character_map(name) == _core.character_map(name, [])
 

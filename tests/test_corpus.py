@@ -83,7 +83,7 @@ class TestPlaces:
         assert texts(open_corpus(["b.txt", b"bytes", bytearray(b"array")])) == ["b.txt", "bytes", "array"]
         assert [d.source for d in open_corpus(iter(["x", "y"]))] == ["corpus[0]", "corpus[1]"]
 
-    def test_paths_and_texts_may_stand_in_one_iterable(self, folder: Path) -> None:
+    def test_paths_and_texts_are_mixed_in_one_iterable(self, folder: Path) -> None:
         assert texts(open_corpus([folder / "b.txt", "text"])) == ["b.txt", "text"]
 
     def test_a_missing_path_says_how_to_pass_text(self, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ class TestStreams:
 
 class TestCompression:
     @pytest.mark.parametrize("suffix", COMPRESS)
-    def test_each_kind_gives_the_text_back(self, tmp_path: Path, suffix: str) -> None:
+    def test_each_kind_of_compression_is_read(self, tmp_path: Path, suffix: str) -> None:
         path = tmp_path / f"text.txt{suffix.upper() if suffix == '.gz' else suffix}"
         path.write_bytes(COMPRESS[suffix](TEXT.encode()))
         corpus = open_corpus(path)
@@ -474,7 +474,7 @@ class TestPipesAndDevices:
             list(open_corpus("/dev/zero", **options))
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-    def test_a_named_pipe_is_waited_for_and_the_log_says_so(
+    def test_waiting_for_a_named_pipe_is_logged(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setattr(paths, "WAIT_S", 0.05)

@@ -281,7 +281,7 @@ def test_the_encoding_benchmark_runs(tmp_path: Path, data: Path) -> None:
     assert b"memory" in again.stdout
 
 
-def test_every_record_is_described_and_says_where_it_was_measured() -> None:
+def test_every_record_is_described_and_names_its_machine() -> None:
     described = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     for path in RECORDS.iterdir():
         assert f"(record/{path.name})" in described

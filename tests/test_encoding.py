@@ -91,7 +91,7 @@ def test_pretokens_hold_the_tokens(kind: str) -> None:
     assert encoding.pretokens == sorted(encoding.pretokens)
 
 
-def test_words_drop_white_space_and_say_so() -> None:
+def test_words_report_dropped_white_space() -> None:
     tok = tokenizer("words symbol")
     encoding = tok.tokenize(" the  old\n")
     assert encoding.dropped == [(0, 1), (4, 6), (9, 10)]
@@ -119,7 +119,7 @@ def test_tokens_inside_one_character_share_its_span() -> None:
     assert encoding.byte_spans == [(0, 1), (1, 3), (3, 4), (4, 5)]
 
 
-def test_a_token_across_characters_covers_all_it_touches() -> None:
+def test_the_span_of_a_token_across_characters_covers_each() -> None:
     encoding = byte_tokenizer((0x8F, 0xE5, 256), pattern="none").tokenize("小冬")
     assert encoding.tokens == [b"\xe5", b"\xb0", b"\x8f\xe5", b"\x86", b"\xac"]
     assert encoding.char_spans == [(0, 1), (0, 1), (0, 2), (1, 2), (1, 2)]

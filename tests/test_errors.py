@@ -44,7 +44,7 @@ def test_each_error_is_a_jeton_error_and_a_builtin(error: type[errors.JetonError
 
 
 @pytest.mark.parametrize("error", BUILTINS)
-def test_a_message_is_enough_and_is_printed_as_it_is(error: type[errors.JetonError]) -> None:
+def test_an_error_made_from_a_message_prints_it(error: type[errors.JetonError]) -> None:
     """The core creates an error from its message and sets attributes later. A plain KeyError would print quotes."""
     made = error('the id 7 isn\'t "there"')
     assert str(made) == 'the id 7 isn\'t "there"'

@@ -500,7 +500,9 @@ def tasks_of(corpus: Corpus) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_folder_is_read_as_what_it_is(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_is_read_by_the_formats_of_its_files(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     case = CASES[name]
     folder = made(case, tmp_path)
     expected = [document for file, read in case.read.items() for document in read(folder / file)]

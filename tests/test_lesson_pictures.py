@@ -19,7 +19,7 @@ from lesson_pictures.canvas import WIDTH, Canvas  # noqa: E402
 sys.path.remove(str(TOOLS))
 
 
-def test_the_files_are_what_the_code_draws() -> None:
+def test_the_files_equal_the_drawn_pictures() -> None:
     drawn = dict(pictures())
     assert sorted(drawn) == sorted(path.name for path in FOLDER.iterdir())
     outdated = [name for name, svg in drawn.items() if (FOLDER / name).read_text(encoding="utf-8") != svg]

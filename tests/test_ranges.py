@@ -61,7 +61,7 @@ def test_lines_of_ranges_of_every_size(tmp_path: Path) -> None:
         assert read(parts, Corpus(path)) == expected, length
 
 
-def test_a_stream_of_lines_reads_no_more_than_it_needs() -> None:
+def test_a_range_of_lines_begins_and_ends_at_whole_lines() -> None:
     raw = io.BytesIO(b"a" * 100 + b"\nbc\n" + b"d" * 1000)
     lines = ranges.LineRange(raw, 50, 103)
     assert lines.start == 101

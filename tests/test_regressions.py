@@ -130,13 +130,13 @@ def test_a_huge_id_takes_no_gigabytes() -> None:
         jeton.Tokenizer.from_bytes(json.dumps(file).encode())
 
 
-def test_the_fingerprint_of_what_was_just_trained() -> None:
+def test_the_fingerprint_after_training_equals_that_of_the_file() -> None:
     """The fingerprint once copied the training log, and with it the tokenizer."""
     tok = jeton.train(["a天 a天"], 300, special_tokens=["a"], progress=False)
     assert tok.fingerprint == jeton.Tokenizer.from_bytes(tok.to_bytes()).fingerprint
 
 
-def test_explaining_a_long_pretoken_takes_linear_time_and_says_it_is_long() -> None:
+def test_a_long_pretoken_is_explained_in_linear_time() -> None:
     tok = jeton.train(["ab" * 50 + "abc" * 30], 270, pattern="none", progress=False)
     began = time.perf_counter()
     explanation = tok.explain("abcab" * 20_000)

@@ -82,7 +82,7 @@ print(raised[0])
     assert "a signal handler or a finalizer uses an object during a call that changes the same object" in run(code)
 
 
-def test_an_append_that_a_handler_ends_leaves_the_text_as_it_was() -> None:
+def test_an_append_ended_by_a_handler_leaves_the_text_unchanged() -> None:
     code = """
 class Ended(Exception):
     pass

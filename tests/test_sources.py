@@ -632,7 +632,7 @@ class TestSmallFiles:
         assert [text for batch in skipping.batches() for text in batch.texts][2:] == [b"x" * 70_000 + b"\n", b"last"]
         assert (skipping.num_skipped, skipping.num_files) == (1, 5)
 
-    def test_a_file_that_changes_its_size_is_read_as_it_is(self, folder: Path) -> None:
+    def test_a_file_that_changed_its_size_is_read_completely(self, folder: Path) -> None:
         corpus = open_corpus(folder)
         (folder / "0.txt").write_bytes(b"longer than before")
         (folder / "4.txt").write_bytes(b"")

@@ -165,7 +165,7 @@ class Stopping:
 
 
 @pytest.mark.parametrize("after", rest_is_slow([0, 1, 7, 23], lambda after: after in (0, 7), "the beginning and later"))
-def test_ctrl_c_keeps_what_was_counted(texts: list[str], plain: jeton.Counts, after: int, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_counts(texts: list[str], plain: jeton.Counts, after: int, tmp_path: Path) -> None:
     limit = {"memory_limit": "8MiB"}  # batches of a megabyte
     with pytest.raises(KeyboardInterrupt):
         counted(Stopping(texts, after), checkpoint=tmp_path, **limit)
@@ -308,7 +308,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(corpus: Path, plain: jet
     assert jeton.Counts.load(tmp_path / "out.jtc") == plain
 
 
-@pytest.mark.slow(reason="test_processes.py interrupts counting, test_ctrl_c_keeps_what_was_counted resumes it")
+@pytest.mark.slow(reason="test_processes.py interrupts counting, test_ctrl_c_keeps_counts resumes it")
 def test_a_signal_while_the_core_counts(corpus: Path, texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
     """After a SIGINT the process ends within a second, and the next one continues."""
     process = start(corpus, tmp_path, "counting.CHECKPOINT_EVERY = 1e9; texts = texts * 60")
@@ -404,7 +404,7 @@ def test_a_signal_while_a_checkpoint_is_written(
     assert counted(texts, checkpoint=tmp_path) == counted(texts)
 
 
-def test_an_interrupt_before_anything_is_counted_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_interrupt_before_any_count_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def documents() -> Iterator[str]:
         raise KeyboardInterrupt
         yield ""

@@ -192,7 +192,7 @@ def test_text_that_may_begin_a_stop_string_is_held_back() -> None:
     assert byte_tokenizer().stream(stop="ab").push(b"xab") == "x"  # one string only
 
 
-def test_the_first_ids_complete_what_the_prompt_leaves_open() -> None:
+def test_the_first_ids_complete_a_character_of_the_prompt() -> None:
     tok = byte_tokenizer()
     stream = tok.stream("né".encode()[:2], stop=["né"])
     assert stream.push(0xA9) == "é"  # stop strings are not searched in the prompt
@@ -245,7 +245,7 @@ def test_a_prompt_may_end_anywhere_in_a_text(data: Path) -> None:
     assert compared > 40
 
 
-def test_wrong_ids_leave_the_stream_as_it_was(tok: jeton.Tokenizer) -> None:
+def test_wrong_ids_leave_the_stream_unchanged(tok: jeton.Tokenizer) -> None:
     stream = tok.stream()
     assert stream.push([0xE4, 0xBB]) == ""
     for wrong in (10**6, -1, 2**40, np.int64(-5), [104, 10**6], [-1], np.array([1, 2**40])):

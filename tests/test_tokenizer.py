@@ -656,7 +656,7 @@ def test_every_entry_is_found_by_its_bytes_and_by_its_spelling(kind: str) -> Non
             tok.token_to_id(unknown)
 
 
-def test_merges_spell_what_they_make(kind: str) -> None:
+def test_merges_join_the_spellings_of_their_parts(kind: str) -> None:
     tok = tokenizer(kind)
     joined = 0
     for left, right, new in tok.merges:
@@ -748,7 +748,7 @@ def test_copying_a_tokenizer_returns_it(kind: str) -> None:
     assert copy.deepcopy(explanation) == explanation
 
 
-def test_a_pickle_leaves_out_what_follows_from_ranks_and_scores(tmp_path: Path) -> None:
+def test_a_pickle_omits_facts_derived_from_ranks_and_scores(tmp_path: Path) -> None:
     tokens = [bytes([byte]) for byte in range(256)]
     tokens += [b"".join(pair) for pair in product(tokens[97:122], repeat=2)]
     lines = [base64.b64encode(token) + b" %d" % rank for rank, token in enumerate(tokens)]
@@ -781,7 +781,7 @@ def test_a_pickle_is_at_most_twice_the_file(name: str, data: Path) -> None:
     assert back.encode(text) == tok.encode(text)
 
 
-def test_the_fingerprint_is_unmoved_by_what_changes_no_id(kind: str) -> None:
+def test_the_fingerprint_ignores_facts_that_change_no_id(kind: str) -> None:
     tok = tokenizer(kind)
     assert tok.fingerprint.startswith("j1:")
     assert len(tok.fingerprint) == 3 + 64
@@ -792,7 +792,7 @@ def test_the_fingerprint_is_unmoved_by_what_changes_no_id(kind: str) -> None:
     assert bare.fingerprint == tok.fingerprint
 
 
-def test_the_fingerprint_is_unmoved_by_how_the_same_merges_were_found() -> None:
+def test_the_fingerprint_ignores_how_merges_were_learned() -> None:
     one = jeton.train(["ab ab ab"], 257, pattern="gpt2", tie_break="first", progress=False)
     other = jeton.train({"ab": 9}, 257, pattern="gpt2", tie_break="shortest", min_frequency=2, progress=False)
     assert one.training != other.training
@@ -800,7 +800,7 @@ def test_the_fingerprint_is_unmoved_by_how_the_same_merges_were_found() -> None:
     assert one == other
 
 
-def test_the_fingerprint_moves_with_everything_that_changes_ids_or_text() -> None:
+def test_the_fingerprint_covers_everything_that_changes_ids_or_text() -> None:
     special = {"<|end|>": 310}
     merges = [(97, 98, 300), (98, 99, 301)]
     base = byte_tokenizer(*merges, special_tokens=special)

@@ -94,7 +94,7 @@ def test_threads_order_and_files_change_nothing(tmp_path: Path, bug_compatible: 
         assert again.fingerprint == tok.fingerprint
 
 
-def test_counts_give_what_the_text_gives() -> None:
+def test_training_on_counts_equals_training_on_text() -> None:
     preset = SentencePieceUnigram(**IDENTITY, bug_compatible=False)  # a mapping lacks the text after a word
     counts: dict[str, int] = {}
     for line in lines():

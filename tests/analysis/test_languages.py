@@ -96,7 +96,7 @@ def test_the_text_has_a_line_for_each_language(folder: Path, by: Any, figure: st
         assert next(line for line in lines if line.startswith("Han")).endswith("3.00c")
 
 
-def test_errors_name_what_is_wrong(folder: Path, tmp_path: Path) -> None:
+def test_errors_name_the_missing_or_wrong_text(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(jeton.ConfigError, match="no text named deu to compare with"):
         jeton.languages(byte_tokenizer(), folder, relative_to="deu")
     with pytest.raises(FileNotFoundError):

@@ -136,6 +136,6 @@ def test_special_tokens_need_permission() -> None:
 
 
 @pytest.mark.parametrize("text", ["ab", ("a",), ("a", "b", "c"), ("a", 1), 5])
-def test_one_tokenizer_without_a_pair_of_texts_is_refused(text: object) -> None:
+def test_a_tokenizer_without_a_pair_of_texts_is_refused(text: object) -> None:
     with pytest.raises(jeton.ConfigError, match="a pair of texts"):
         jeton.compare(BYTES, text)  # type: ignore[call-overload]

@@ -435,7 +435,7 @@ def test_a_text_within_the_limit_is_returned_unchanged() -> None:
     assert tok.count_up_to("", 0) == 0
 
 
-def test_the_template_counts_if_it_is_applied() -> None:
+def test_tokens_of_an_applied_template_count() -> None:
     tok = tokenizer("byte gpt2")
     text = "one two three four five six seven"
     added = tok.count("", add_special_tokens=True)

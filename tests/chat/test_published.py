@@ -293,7 +293,7 @@ def test_values_of_other_types() -> None:
         assert outcome.mark == mark, (outcome, ascii(messages), options)
 
 
-def test_errors_say_what_to_pass() -> None:
+def test_errors_name_the_argument_to_pass() -> None:
     tok = tool.small()
 
     class Model:

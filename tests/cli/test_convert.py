@@ -193,7 +193,7 @@ def small_ranks() -> bytes:
     return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
 
 
-def test_unknown_rank_files_need_a_pattern_and_get_it_again(run: Run, tmp_path: Path) -> None:
+def test_unknown_rank_files_need_a_pattern_for_reading_and_comparing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.tiktoken").write_bytes(small_ranks())
     assert run("convert", tmp_path / "a.tiktoken", tmp_path / "b.json").code == 1
     common = ("--pattern", "gpt2", "--strings", 100)

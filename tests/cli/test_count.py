@@ -54,7 +54,7 @@ def test_an_error_names_the_file(run: Run, char_path: Path, tmp_path: Path) -> N
     assert run("count", "-t", char_path, "--files", "--errors", "replace", tmp_path).code == 0
 
 
-def test_files_of_rows_are_counted_as_measure_counts_them(
+def test_counts_of_files_of_rows_equal_those_of_measure(
     run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
 ) -> None:
     rows = tmp_path / "rows.jsonl.gz"

@@ -181,7 +181,7 @@ def test_output_of_a_long_text_shows_no_chunk_boundaries(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
-def test_the_memory_of_drawn_tokens_does_not_grow_with_them(path: Path) -> None:
+def test_drawing_tokens_takes_bounded_memory(path: Path) -> None:
     """A text of 3 MB with up to one token per byte: as Python objects, its tokens would take a gigabyte."""
     code = (
         "import io, sys; from jeton.cli import main; "

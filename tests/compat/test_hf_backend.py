@@ -77,7 +77,7 @@ def test_arrays_equal_lists() -> None:
         rows.lists("nothing")
 
 
-def test_one_row_equals_that_of_a_batch() -> None:
+def test_a_row_equals_that_of_a_batch() -> None:
     engine, _ = both("byte gpt2")
     names = ["input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "length"]
     for text in TRICKY:

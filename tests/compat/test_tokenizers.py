@@ -233,7 +233,7 @@ def test_python_components_run_on_the_original() -> None:
     assert any("Python object" in line for line in report.lines("tokenizers", set))
 
 
-def test_without_the_original_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_components_need_the_original_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original, "extension_or_none", lambda: None)
     tok = word_level(ours)
     tok.pre_tokenizer = ours.pre_tokenizers.PreTokenizer.custom(Upper())

@@ -211,7 +211,7 @@ class TestTokensThatAreNotTheirText:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_tokenizer_gives_its_text_back(kind: str) -> None:
+def test_drawings_of_every_tokenizer_copy_the_text(kind: str) -> None:
     tok = tokenizer(kind)
     for text in (*TRICKY, CORPUS[:700]):
         try:

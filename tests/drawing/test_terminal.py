@@ -45,7 +45,7 @@ def test_text_without_a_token_looks_different() -> None:
     assert to_terminal(drawing, color=True).count("\x1b[2m") == 2
 
 
-def test_an_indent_stands_before_every_line() -> None:
+def test_every_line_has_the_indent() -> None:
     assert to_terminal(draw([(1, b"a\nb")]), color=False, indent="  ") == "  a↵\n  b"
 
 

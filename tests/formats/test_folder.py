@@ -229,7 +229,7 @@ def test_a_tokenizer_with_code_is_refused_or_warned_of(
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_rank_file_beside_code_is_named_with_how_it_loads(
+def test_the_error_for_a_rank_file_beside_code_shows_how_to_load_it(
     is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in Kimi K2's folder."""

@@ -301,7 +301,7 @@ def test_a_tokenizer_that_the_class_would_not_rebuild_is_refused(mapped: Path, t
     assert not (tmp_path / "new").exists()
 
 
-def test_a_model_is_not_saved_beside_a_file_that_precedes_it(mapped: Path, tmp_path: Path) -> None:
+def test_saving_a_model_beside_a_tokenizer_json_is_refused(mapped: Path, tmp_path: Path) -> None:
     tok = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="T5Tokenizer"))
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "tokenizer.json").write_text("{}", encoding="utf-8")

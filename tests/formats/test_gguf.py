@@ -160,7 +160,7 @@ def test_word_piece_is_read(tmp_path: Path) -> None:
     assert tok.roles["sep"] == "[SEP]"
 
 
-def test_word_pieces_are_of_text_as_llama_cpp_normalizes_it(tmp_path: Path) -> None:
+def test_word_piece_normalizes_as_llama_cpp(tmp_path: Path) -> None:
     tokens = ["[UNK]", "▁low", "▁\u1112", "▁\u0995", "▁\u061d"]
     values = metadata("bert", tokens, token_type=[3, 1, 1, 1, 1], bos_token_id=0, unknown_token_id=0)
     tok = load(tmp_path, values | {"tokenizer.ggml.seperator_token_id": 0})
@@ -291,7 +291,7 @@ def test_tensors_are_not_read(tmp_path: Path) -> None:
     assert jeton.load(path).encode("low") == [10]
 
 
-def test_damaged_files_are_errors_of_ours(tmp_path: Path) -> None:
+def test_damaged_files_are_jeton_errors(tmp_path: Path) -> None:
     path, rand = tmp_path / "x.gguf", random.Random(1)
     whole = [gguf(values) for values in (bpe(), spm(), bert(), unigram(), gemma())]
     outcomes = set()

@@ -128,7 +128,7 @@ def test_parts_of_a_model_have_embeddings_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["qwen2", "llama-bpe", "deepseek-v3", "tekken", "kimi-k2", "falcon"])
-def test_the_pre_tokenizer_is_found_by_how_it_splits(name: str, tmp_path: Path) -> None:
+def test_the_pre_tokenizer_is_found_by_its_splits(name: str, tmp_path: Path) -> None:
     tok = load(tmp_path, bpe(pre=name, bos_token_id=13))
     tok.save(tmp_path / "new.gguf")
     pre = read_header(tmp_path / "new.gguf", lambda _: True).values["tokenizer.ggml.pre"].decode()
@@ -190,7 +190,7 @@ def test_like_is_for_this_format(tmp_path: Path) -> None:
         tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "missing")
 
 
-def test_damaged_files_to_copy_are_errors_of_ours(tmp_path: Path) -> None:
+def test_damaged_files_to_copy_are_jeton_errors(tmp_path: Path) -> None:
     old, rand, tok = tmp_path / "old.gguf", random.Random(1), load(tmp_path, bpe())
     values = OTHERS | bpe(eot_token_id=3)
     whole = gguf(values, tensors={"token_embd.weight": (5, 16), "output_norm.weight": (5,)})

@@ -176,7 +176,7 @@ def test_merges_that_are_ranks_are_written(tmp_path: Path) -> None:
         ([(97, 98, 256), (256, 99, 257)], None),
     ],
 )
-def test_merges_that_are_no_ranks_are_refused_with_the_reason(
+def test_merges_that_are_not_ranks_are_refused_with_the_reason(
     merges: list[tuple[int, int, int]], why: str | None, tmp_path: Path
 ) -> None:
     tok = byte_tokenizer(*merges)

@@ -370,7 +370,7 @@ def test_the_files_of_hf_load_with_equal_parts() -> None:
 @pytest.mark.parametrize(
     "name", ["gpt-neox-20b", "roberta-base", "whisper-tiny", "falcon", "phi-3-mini", "t5-small", "mbart-en-fairseq"]
 )
-def test_real_files_come_back(data: Path, name: str, tmp_path: Path) -> None:
+def test_real_files_round_trip(data: Path, name: str, tmp_path: Path) -> None:
     tok = jeton.load(data / "vocabs" / f"{name}.tokenizer.json")
     tok.save(tmp_path / "t.json")
     assert jeton.load(tmp_path / "t.json") == tok

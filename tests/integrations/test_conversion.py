@@ -67,7 +67,7 @@ def test_to_transformers_gives_equal_ids(kind: str) -> None:
     assert jeton.load(fast).encode("the old") == tok.encode("the old")
 
 
-def test_to_transformers_and_back(small: dict[str, Any]) -> None:
+def test_conversion_to_jeton_and_back_gives_equal_results(small: dict[str, Any]) -> None:
     for tok in small.values():
         again = to_transformers(jeton.load(tok))
         assert again(TEXTS) == tok(TEXTS)
@@ -108,7 +108,7 @@ def test_parity_shows_differences(original: Any, monkeypatch: pytest.MonkeyPatch
     assert "text of 'the lower'" in repr(report)
 
 
-def test_parity_counts_what_is_left_to_the_original() -> None:
+def test_parity_counts_calls_left_to_the_original() -> None:
     from transformers import PreTrainedTokenizerFast
 
     backend = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1}, []))

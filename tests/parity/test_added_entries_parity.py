@@ -99,7 +99,7 @@ def test_ids_like_hf_before_and_after_a_round_trip(name: str, inside: bool) -> N
             assert name == "bytes"
 
 
-def test_special_pieces_like_hf_where_they_are_permitted() -> None:
+def test_permitted_special_pieces_equal_hf() -> None:
     pieces = [["u", 0.0], ["<s>", -1.0], ["<b>", -9.0], *([piece, -3.0] for piece in "<sb>x"), ["xx", -2.0]]
     file = {
         "version": "1.0",
@@ -167,7 +167,7 @@ def test_entries_that_spell_other_bytes_or_end_a_word_are_refused() -> None:
         jeton.Tokenizer.from_bytes(json.dumps(marked).encode())
 
 
-def test_an_added_token_that_must_stand_among_the_entries_is_a_named_loss(tmp_path: Any) -> None:
+def test_an_added_token_that_must_be_an_entry_is_a_named_loss(tmp_path: Any) -> None:
     tok = jeton.Tokenizer.from_bytes(_file("word level", inside=False).encode())
     parts = tok._core.vocabulary().with_added([40], [b"[END]"], [True], [0])  # ids with holes before it
     holes = jeton.Tokenizer(tok.definition, parts)

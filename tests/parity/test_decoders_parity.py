@@ -459,7 +459,7 @@ def test_the_drop_in_trains_with_rules_of_decoded_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::jeton.errors.LossyConversionWarning")  # of the other losses
-def test_formats_that_cannot_hold_a_denormalizer_refuse_it(tmp_path: Path) -> None:
+def test_formats_without_a_denormalizer_refuse_one(tmp_path: Path) -> None:
     (tmp_path / "rules.tsv").write_text(DENORMALIZATION)
     (tmp_path / "one.model").write_bytes(denormalizing((False, False, False), str(tmp_path / "rules.tsv")))
     tok = jeton.load(tmp_path / "one.model")

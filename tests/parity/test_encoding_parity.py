@@ -107,7 +107,7 @@ def test_hf_splits_alike_by_any_regex(pattern: str) -> None:
         check_hf(tok, hf, text)
 
 
-def test_hf_without_unknown_token_drops_what_jeton_refuses() -> None:
+def test_text_that_hf_drops_without_unknown_token_is_refused() -> None:
     tok = jeton.train(["今天天气好"], 8, level="char", progress=False)
     hf = Tokenizer.from_buffer(tok.to_bytes())
     check_hf(tok, hf, "今天好")

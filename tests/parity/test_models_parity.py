@@ -127,7 +127,7 @@ def test_bpe_like_hf(seed: int, prefix: str, suffix: str, unknown: str) -> None:
             check_hf(ours, hf, text, bytes_too=with_bytes)
 
 
-def test_bpe_refuses_what_hf_drops() -> None:
+def test_bpe_refuses_text_that_hf_drops() -> None:
     ours = bare([(0, TOKEN, "a")], {"type": "BPE", "level": "char"})
     assert models.BPE({"a": 0}, []).tokenize("axa")[1].id == 0
     with pytest.raises(InvalidTextError, match="not in the vocabulary"):

@@ -109,7 +109,7 @@ def test_the_page_lists_differences(wrong: list[dict[str, Any]]) -> None:
     assert "refused by the library" in page
 
 
-def test_shrink_keeps_what_differs() -> None:
+def test_shrink_keeps_the_difference() -> None:
     assert shrink("a" * 50 + "xy" + "b" * 50, lambda part: "x" in part and "y" in part) == "xy"
 
 

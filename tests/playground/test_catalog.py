@@ -78,7 +78,7 @@ class TestNamed:
 
 
 class TestFolder:
-    def test_content_decides_what_is_listed(self, tmp_path: Path) -> None:
+    def test_files_are_listed_by_content(self, tmp_path: Path) -> None:
         tokenizer("byte gpt2").save(tmp_path / "b.json")
         tokenizer("byte gpt2").save(tmp_path / "a-folder")
         shutil.copy(tmp_path / "b.json", tmp_path / "no-suffix")
@@ -159,7 +159,7 @@ class TestCaches:
         monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path / "jeton"))
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
-    def test_no_caches_are_no_error(self) -> None:
+    def test_missing_caches_are_not_an_error(self) -> None:
         assert keys(Catalog()) == ["default", "lessons", "bytes"]
 
     def test_jetons_downloads_are_listed(self, data: Path, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ class TestDropped:
         with pytest.raises(FormatError, match="empty has an empty vocabulary"):
             catalog.get("empty")
 
-    def test_one_file_of_a_pair_is_refused(self) -> None:
+    def test_a_single_file_of_a_pair_is_refused(self) -> None:
         with pytest.raises(FormatError, match="one of two files"):
             Catalog(cached=False).add("vocab.json", json.dumps({"a": 0, "b": 1}).encode())
 

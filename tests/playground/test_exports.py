@@ -188,7 +188,7 @@ class TestCopies:
         page = open_page("classics")
         assert len(json.loads(copied(page, "JSON"))["panels"]) > 1
 
-    def test_the_link_of_a_token_pins_it(self, open_page: Open) -> None:
+    def test_the_link_to_a_token_pins_it(self, open_page: Open) -> None:
         page = open_page("tokens", text="the old tale")
         assert "Link to this view" in items(page)
         page.locator(".pane .t").nth(1).click()
@@ -213,7 +213,7 @@ class TestCopies:
         assert "Ids" in names
         assert not {"Call in Python", "Shell command"} & set(names)
 
-    def test_a_long_text_says_what_is_copied(self, open_page: Open) -> None:
+    def test_copying_a_long_text_states_its_extent(self, open_page: Open) -> None:
         page = open_page("tokens", tokenizer="bytes", text="a" * 30_000)
         page.locator(".menu > button").click()
         page.get_by_text("Ids and JSON have the first 20,000 tokens, which are drawn.").wait_for()
@@ -265,7 +265,7 @@ class TestFiles:
             assert axe_violations(page) == []
         assert len(requests) == 1, "the page loads no other resource"
 
-    def test_html_has_the_text_and_what_a_card_says(self, open_page: Open, chromium: Any, tmp_path: Path) -> None:
+    def test_html_has_the_text_and_the_facts_of_a_card(self, open_page: Open, chromium: Any, tmp_path: Path) -> None:
         text = "the 今天 tale"
         name, content = saved(open_page("tokens", text=text), "HTML")
         (tmp_path / name).write_bytes(content)
@@ -292,7 +292,7 @@ class TestFiles:
         assert text.count("<clipPath") == text.count(">今</text>") == num
 
     @pytest.mark.parametrize(("text", "left"), [("a" * 30_000, 25_000), ("a b\n" * 2_000, 3_000)])
-    def test_a_picture_counts_what_it_leaves_out(self, open_page: Open, text: str, left: int) -> None:
+    def test_a_picture_counts_omitted_tokens(self, open_page: Open, text: str, left: int) -> None:
         content = saved(open_page("tokens", tokenizer="bytes", text=text), "SVG")[1].decode()
         assert f"… {left:,} tokens more" in content or f"… {left:,} more" in content or f"{left:,} tokens" in content
         assert content.count("<rect") < 5_100

@@ -45,13 +45,13 @@ class TestTabs:
         assert page.get_by_role("tab", selected=True).inner_text() == "Tokens"
         assert page.get_by_role("tabpanel").count() == 1
 
-    def test_the_title_and_the_address_follow(self, open_page: Open) -> None:
+    def test_title_and_address_follow_the_tab(self, open_page: Open) -> None:
         page = open_page(view="tokens", tokenizer="bytes")
         page.get_by_role("tab", name="Why").click()
         page.wait_for_url(re.compile("view=why"))
         assert page.title() == "Why · Jeton"
 
-    def test_only_one_tab_is_in_the_order_of_tab(self, open_page: Open) -> None:
+    def test_only_one_tab_is_reached_by_the_tab_key(self, open_page: Open) -> None:
         page = open_page(view="tokens", tokenizer="bytes")
         assert page.locator("[role=tab][tabindex='0']").count() == 1
 
@@ -78,14 +78,14 @@ class TestOpening:
         assert box.input_value() == ""  # the sample does not come back
 
     @pytest.mark.parametrize("context_options", [{"viewport": {"width": 390, "height": 844}}], ids=["phone"])
-    def test_on_a_phone_the_first_token_is_in_sight(self, page: Any) -> None:
+    def test_the_first_token_is_visible_on_a_phone(self, page: Any) -> None:
         page.goto("/#")
         token = page.locator(".pane:not(.list) .t").first
         token.wait_for()
         assert token.bounding_box()["y"] < 300
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    def test_one_sentence_says_what_is_seen_and_leads_to_the_reason(self, open_page: Open) -> None:
+    def test_a_sentence_describes_the_tokens_and_links_to_why(self, open_page: Open) -> None:
         page = open_page(tokenizer="default", text="How many r's are in strawberry?")
         sentence = page.locator(".finding")
         ids = jeton.default().encode(" strawberry")
@@ -106,7 +106,7 @@ class TestOpening:
             "a character",
         ),
     )
-    def test_the_sentence_of_other_texts(self, open_page: Open, text: str, told: str) -> None:
+    def test_the_sentence_depends_on_the_text(self, open_page: Open, text: str, told: str) -> None:
         page = open_page(tokenizer="bytes", text=text)
         page.locator(".figures dd", has_text=re.compile(f"^{len(text.encode())}$")).first.wait_for()
         assert page.locator(".finding").inner_text().startswith(told)
@@ -155,7 +155,7 @@ class TestExamples:
 
 
 class TestTokenizers:
-    def test_the_list_says_what_there_is(self, open_page: Open) -> None:
+    def test_the_list_groups_tokenizers_with_their_facts(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="the old tale")
         page.get_by_text("BPE · 400 ids · 5 special").wait_for()
         box = page.get_by_role("combobox", name="Tokenizer")
@@ -173,7 +173,7 @@ class TestTokenizers:
         assert page.locator("#tokenizer [aria-selected=true] .name").inner_text() == "small"
         assert axe_violations(page) == []
 
-    def test_it_is_a_combobox(self, open_page: Open) -> None:
+    def test_the_tokenizer_field_is_a_combobox(self, open_page: Open) -> None:
         """Typing filters, by names and by models; arrows move; Enter chooses; Escape and leaving restore."""
         page = open_page(tokenizer="small", text="the old")
         box = page.get_by_role("combobox", name="Tokenizer")
@@ -206,7 +206,7 @@ class TestTokenizers:
         page.get_by_role("option", name="characters").click()
         page.wait_for_url(re.compile("tokenizer=characters"))
 
-    def test_two_actions_compare(self, open_page: Open) -> None:
+    def test_comparison_takes_two_clicks(self, open_page: Open) -> None:
         """A press on *+ compare*, and one on the other tokenizer."""
         page = open_page(tokenizer="small", text="the old tale")
         page.get_by_role("button", name="+ compare").click()
@@ -215,7 +215,7 @@ class TestTokenizers:
         assert page.locator(".column h3").all_inner_texts() == ["small", "characters"]
         assert "needs the fewest tokens" in page.locator(".verdict").inner_text()
 
-    def test_others_are_downloaded_in_place(self, open_page: Open, problems: Problems) -> None:
+    def test_missing_tokenizers_are_downloaded_from_the_list(self, open_page: Open, problems: Problems) -> None:
         page = open_page(tokenizer="bytes", text="the old")
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
@@ -239,7 +239,7 @@ class TestTokenizers:
         page.wait_for_url(re.compile("tokenizer=small"))
         assert all("127.0.0.1" in url for url in requests)
 
-    def test_another_one_draws_other_tokens(self, open_page: Open) -> None:
+    def test_choosing_a_tokenizer_redraws_the_tokens(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="the old")
         page.locator("dd", has_text=re.compile("^7$")).first.wait_for()
         choose(page, "small")
@@ -247,7 +247,7 @@ class TestTokenizers:
         assert num_tokens < 7
         page.locator(".figures dd", has_text=re.compile(f"^{num_tokens}$")).first.wait_for()
 
-    def test_what_is_wrong_with_one_is_said_at_it(self, open_page: Open, problems: Problems) -> None:
+    def test_a_load_error_is_shown_next_to_the_tokenizer(self, open_page: Open, problems: Problems) -> None:
         page = open_page(tokenizer="torn", text="a")
         page.locator("#facts.wrong").wait_for()
         assert "torn.json" in page.locator("#facts").inner_text()
@@ -255,7 +255,7 @@ class TestTokenizers:
         assert page.get_by_role("option", name="torn").locator(".note").inner_text() == "cannot be loaded"
         problems.forgive("400")
 
-    def test_one_that_is_not_here_is_named(self, open_page: Open, problems: Problems) -> None:
+    def test_a_missing_tokenizer_is_named(self, open_page: Open, problems: Problems) -> None:
         page = open_page(tokenizer="o999k", text="a")
         page.get_by_text("there is no tokenizer 'o999k' here; drop its file on the page").wait_for()
         assert page.locator("#tokenizer input").input_value() == "o999k (not on this machine)"
@@ -271,7 +271,7 @@ class TestDrop:
         assert page.locator("#tokenizer input").input_value() == "mine.json"
         page.locator(".figures dd", has_text=re.compile(f"^{tok.count('the old tale')}$")).first.wait_for()
 
-    def test_a_chosen_file_too(self, open_page: Open, tmp_path: Path) -> None:
+    def test_a_chosen_file_is_opened(self, open_page: Open, tmp_path: Path) -> None:
         page = open_page(tokenizer="bytes", text="the old tale")
         tokenizer("byte cl100k").save(tmp_path / "chosen.json")
         with page.expect_file_chooser() as chooser:
@@ -294,7 +294,7 @@ class TestDrop:
             "a name that is markup, a truncated file; test_hostile.py has all",
         ),
     )
-    def test_a_broken_one_gets_a_readable_error(self, open_page: Open, name: str, content: bytes) -> None:
+    def test_a_broken_file_gets_a_readable_error(self, open_page: Open, name: str, content: bytes) -> None:
         page = open_page(tokenizer="bytes", text="a")
         count = "fetch('api/tokenizers').then((all) => all.json()).then((all) => all.length)"
         before = page.evaluate(count)
@@ -307,7 +307,7 @@ class TestDrop:
         page.get_by_role("button", name="Close the message").click()
         assert notice.is_hidden()
 
-    def test_a_pair_is_opened_as_one_and_its_link_says_its_name(self, open_page: Open, tmp_path: Path) -> None:
+    def test_a_pair_of_files_is_opened_as_one_tokenizer(self, open_page: Open, tmp_path: Path) -> None:
         """vocab.json and merges.txt, chosen together."""
         tok = jeton.train(["the old tale"], 262, pattern="gpt2", progress=False)
         tok.save(tmp_path, format="merges.txt")
@@ -320,14 +320,14 @@ class TestDrop:
         page.wait_for_url(re.compile("view=compare"))
         assert tok.fingerprint not in page.url
 
-    def test_one_without_entries_is_refused(self, open_page: Open) -> None:
+    def test_an_empty_vocabulary_is_refused(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a")
         drop(page, "empty.json", b'{"added_tokens":[],"model":{"type":"BPE","vocab":{},"merges":[]}}')
         page.locator("#notice.wrong", has_text="empty.json cannot be opened.").wait_for()
         assert "has an empty vocabulary" in page.locator("#notice").inner_text()
         assert page.locator("#tokenizer input").input_value().startswith("bytes")
 
-    def test_one_that_a_link_names_can_be_opened(self, open_page: Open, problems: Problems) -> None:
+    def test_a_dropped_file_named_in_the_link_fills_the_view(self, open_page: Open, problems: Problems) -> None:
         """The view that lacked it goes on by itself."""
         page = open_page(tokenizer="late.json", text="the old tale")
         page.locator(".pane .failure").wait_for()
@@ -337,7 +337,7 @@ class TestDrop:
         assert page.locator("#tokenizer input").input_value() == "late.json"
         problems.forgive("400")
 
-    def test_one_that_is_too_large_is_not_sent(self, open_page: Open) -> None:
+    def test_a_file_over_the_limit_is_not_sent(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a")
         page.evaluate(
             """() => {
@@ -351,7 +351,7 @@ class TestDrop:
 
 
 class TestAddress:
-    def test_it_holds_the_state_and_opens_it_again(self, open_page: Open) -> None:
+    def test_the_address_restores_the_state(self, open_page: Open) -> None:
         page = open_page(tokenizer="small")
         page.get_by_label("Text", exact=True).fill("a + b & c = 100% ✓ # 天\n")
         page.locator(".view-tokens .settings summary").click()
@@ -365,7 +365,7 @@ class TestAddress:
         assert page.get_by_label("Text", exact=True).input_value() == "a + b & c = 100% ✓ # 天\n"
         assert page.get_by_label("Parse special tokens").is_checked()
 
-    def test_a_longer_text_is_packed_and_never_in_a_query(self, open_page: Open) -> None:
+    def test_a_long_text_is_packed_into_the_fragment(self, open_page: Open) -> None:
         text = "".join(f"line {n} 天气 \n" for n in range(400))
         page = open_page(tokenizer="bytes")
         asked: list[str] = []
@@ -378,8 +378,8 @@ class TestAddress:
         assert page.get_by_label("Text", exact=True).input_value() == text
         assert not [url for url in asked if "?" in url or "line" in url]
 
-    @pytest.mark.slow(reason="TestLongTexts.test_a_link_without_it_says_so")
-    def test_one_too_long_for_an_address_is_left_out_and_said(self, open_page: Open) -> None:
+    @pytest.mark.slow(reason="TestLongTexts.test_a_link_without_the_text_shows_a_notice")
+    def test_a_text_too_long_for_the_address_is_left_out_with_a_notice(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes")
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         noise = page.evaluate(
@@ -392,7 +392,7 @@ class TestAddress:
         page.get_by_text("without the text, which is too long").wait_for()
         assert len(page.url) < 500
 
-    def test_share_copies_it(self, open_page: Open) -> None:
+    def test_share_copies_the_address(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="share me")
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.wait_for_selector(".pane .t")
@@ -404,7 +404,7 @@ class TestAddress:
         page.goto(copied)
         page.wait_for_selector(".pane .t >> nth=7")
 
-    def test_a_new_fragment_is_followed(self, open_page: Open) -> None:
+    def test_a_new_fragment_changes_the_state(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="one")
         page.evaluate("location.hash = '#view=tokens&tokenizer=bytes&text=fours'")
         page.wait_for_selector(".pane .t >> nth=4")
@@ -417,12 +417,12 @@ class TestAddress:
             "three of the fragments",
         ),
     )
-    def test_one_that_is_broken_opens_the_page_all_the_same(self, page: Any, fragment: str) -> None:
+    def test_a_broken_fragment_opens_the_page(self, page: Any, fragment: str) -> None:
         page.goto("/#" + fragment)
         page.wait_for_selector("html[data-ready]", state="attached")
         assert page.get_by_role("tab", selected=True).inner_text() == "Tokens"
 
-    def test_one_that_unpacks_to_very_much_is_given_up(self, page: Any) -> None:
+    def test_a_fragment_that_unpacks_to_40_mb_is_dropped(self, page: Any) -> None:
         page.goto("/")
         bomb = page.evaluate(
             """async () => {
@@ -446,8 +446,8 @@ NOISE = """[1, 2].flatMap(() => [...crypto.getRandomValues(new Uint16Array(30_00
 class TestLongTexts:
     """What is too long for the address is kept in the tab, or is said to be lost."""
 
-    @pytest.mark.slow(reason="TestHistory.test_a_replaced_text_comes_back; the other tests of long texts")
-    def test_a_reload_and_the_back_button_keep_it(self, open_page: Open) -> None:
+    @pytest.mark.slow(reason="TestHistory.test_back_restores_a_replaced_text; the other tests of long texts")
+    def test_a_long_text_survives_reload_and_back(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes")
         noise = page.evaluate(NOISE)
         box = page.locator(".view-tokens textarea")
@@ -464,7 +464,7 @@ class TestLongTexts:
         page.wait_for_selector("#tab-tokens[aria-selected=true]")
         assert box.input_value() == noise
 
-    def test_a_link_without_it_says_so(self, open_page: Open) -> None:
+    def test_a_link_without_the_text_shows_a_notice(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes")
         page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
         page.wait_for_url(re.compile("without"))
@@ -476,7 +476,7 @@ class TestLongTexts:
         ).wait_for()
         other.close()
 
-    def test_where_there_is_no_room_it_says_so(self, open_page: Open) -> None:
+    def test_full_storage_shows_a_warning(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes")
         page.evaluate(
             "() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); } }"
@@ -484,7 +484,7 @@ class TestLongTexts:
         page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
         page.get_by_text("it will be lost when the page is reloaded").wait_for()
 
-    @pytest.mark.slow(reason="test_a_link_without_it_says_so, of a text")
+    @pytest.mark.slow(reason="test_a_link_without_the_text_shows_a_notice, of a text")
     def test_long_messages_of_a_chat_are_kept_with_their_view(self, open_page: Open) -> None:
         page = open_page(view="chat", tokenizer="lessons")
         noise = page.evaluate(NOISE)
@@ -499,7 +499,7 @@ class TestLongTexts:
 class TestHistory:
     """The Back and Forward buttons go through what was opened, and every view shows what it showed."""
 
-    def test_views(self, open_page: Open) -> None:
+    def test_back_returns_to_the_previous_view(self, open_page: Open) -> None:
         page = open_page(view="tokens", tokenizer="bytes", text="one")
         page.get_by_role("tab", name="Why").click()
         page.wait_for_url(re.compile("view=why"))
@@ -513,7 +513,7 @@ class TestHistory:
         page.wait_for_selector("#tab-why[aria-selected=true]")
         assert page.title() == "Why · Jeton"
 
-    def test_the_text_and_the_tokenizer_come_back(self, open_page: Open) -> None:
+    def test_back_restores_text_and_tokenizer(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="one")
         page.get_by_label("Text", exact=True).fill("the old tale")
         page.get_by_label("Tokenizer", exact=True).focus()  # at once: what was typed a moment ago is not lost
@@ -529,7 +529,7 @@ class TestHistory:
         page.go_forward()
         page.locator(".figures dd", has_text=re.compile("^12$")).first.wait_for()
 
-    def test_a_step_belongs_to_its_view(self, open_page: Open) -> None:
+    def test_each_view_keeps_its_step(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text="the oldest", pretoken=1, step=2)
         page.locator(".view-why .place", has_text="step 2 of ").wait_for()
         page.get_by_role("tab", name="Train").click()
@@ -544,7 +544,7 @@ class TestHistory:
         page.get_by_role("tab", name="Train").click()
         page.get_by_role("heading", name=re.compile("Merge number 1 of")).wait_for()
 
-    def test_a_replaced_text_comes_back(self, open_page: Open) -> None:
+    def test_back_restores_a_replaced_text(self, open_page: Open) -> None:
         page = open_page(view="train", text="mine mine mine", size=260, pattern="none")
         page.get_by_role("heading", name=re.compile("Before the first of")).wait_for()
         page.get_by_role("button", name="aaabdaaabac").click()
@@ -554,7 +554,7 @@ class TestHistory:
         page.wait_for_function("document.querySelector('.view-train textarea').value === 'mine mine mine'")
         assert page.get_by_label("Vocabulary size").input_value() == "260"
 
-    def test_classics_and_their_links(self, open_page: Open) -> None:
+    def test_back_returns_to_the_previous_classic(self, open_page: Open) -> None:
         page = open_page(view="classics", tokenizer="bytes")
         titles = page.locator(".titles button")
         titles.nth(2).click()
@@ -563,7 +563,7 @@ class TestHistory:
         page.go_back()
         page.locator(".titles button[aria-current=true]", has_text=titles.nth(0).inner_text()).wait_for()
 
-    def test_an_entry_of_the_vocabulary(self, open_page: Open) -> None:
+    def test_an_open_entry_is_in_the_address(self, open_page: Open) -> None:
         page = open_page(view="vocabulary", tokenizer="small", find="old")
         page.locator(".entries tbody tr").first.wait_for()
         id = page.locator(".entries tbody tr button").first.inner_text()
@@ -584,7 +584,7 @@ class TestTheme:
     @pytest.mark.parametrize(
         "context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"]
     )
-    def test_as_the_system_has_it_and_as_chosen(self, open_page: Open, context_options: dict[str, Any]) -> None:
+    def test_the_theme_follows_the_system_or_the_choice(self, open_page: Open, context_options: dict[str, Any]) -> None:
         page = open_page(tokenizer="bytes", text="a")
         is_dark = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 128"
         assert page.evaluate(is_dark) == (context_options["color_scheme"] == "dark")
@@ -619,7 +619,7 @@ def test_reduced_motion_moves_nothing(open_page: Open) -> None:
     assert set(durations) == {"0s"}
 
 
-def test_a_server_that_is_gone_is_said(page: Any, problems: Problems) -> None:
+def test_a_stopped_server_shows_a_notice(page: Any, problems: Problems) -> None:
     page.goto("/#tokenizer=bytes")
     page.wait_for_selector("html[data-ready]", state="attached")
     page.context.set_offline(True)
@@ -636,7 +636,7 @@ def test_a_server_that_is_gone_is_said(page: Any, problems: Problems) -> None:
         "two of the views",
     ),
 )
-def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems, view: str) -> None:
+def test_views_continue_when_the_server_is_back(page: Any, problems: Problems, view: str) -> None:
     """Every view waits with its question, and gets the answer without being touched again."""
     page.goto(f"/#view={'classics' if view == 'tokens' else 'tokens'}&tokenizer=lessons&text=the+old+tale")
     page.wait_for_selector(".view:not([hidden]) .t")
@@ -650,7 +650,7 @@ def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems,
     problems.forgive("ERR_INTERNET_DISCONNECTED")
 
 
-def test_the_page_asks_nobody_else(open_page: Open, address: str) -> None:
+def test_the_page_sends_requests_to_its_server_only(open_page: Open, address: str) -> None:
     page = open_page(tokenizer="bytes")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -674,7 +674,7 @@ class TestLanguage:
         box = page.get_by_role("combobox", name="分词器")
         assert box.input_value() == "字节（不合并：每个字节是一个词元）"
 
-    def test_a_choice_survives_in_the_address_and_in_the_browser(self, open_page: Open) -> None:
+    def test_a_chosen_language_is_kept_in_address_and_browser(self, open_page: Open) -> None:
         page = open_page(view="tokens", tokenizer="bytes", text="the weather")
         page.get_by_label("Language").select_option("zh")
         page.get_by_role("tab", name="词元").wait_for()
@@ -688,7 +688,7 @@ class TestLanguage:
         assert "没有" in send("POST", "/api/tokens", request, {"Accept-Language": "zh"}).json["error"]
         assert "nowhere" in send("POST", "/api/tokens", request, {"Accept-Language": "eo"}).json["error"]
 
-    def test_the_browser_chooses_otherwise(self, chromium: Any, address: str) -> None:
+    def test_the_browser_chooses_the_default_language(self, chromium: Any, address: str) -> None:
         with chromium.new_context(base_url=address, locale="zh-CN") as context:
             page = context.new_page()
             page.goto("/")

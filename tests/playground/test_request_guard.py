@@ -108,7 +108,7 @@ class TestBody:
     def test_a_huge_content_length_is_refused(self, send: Send, length: str) -> None:
         assert send("POST", "/api/tokens", None, {"Content-Length": length}).status in (400, 413)
 
-    def test_a_body_without_length_is_refused_when_it_is_over_the_limit(self, port: str) -> None:
+    def test_a_body_without_length_over_the_limit_is_refused(self, port: str) -> None:
         head = f"PUT /api/tokenizers HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
         chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
         with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as connection:

@@ -192,7 +192,7 @@ def test_wrong_seconds_are_refused(text: str, reader: str, capsys: pytest.Captur
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows reports a closed pipe as another error")
 @pytest.mark.parametrize("module", ["jeton.reference", "jeton.reference.check"])
-def test_a_closed_pipe_is_no_error(module: str) -> None:
+def test_a_closed_pipe_is_not_an_error(module: str) -> None:
     command = [sys.executable, "-m", module]
     reading, writing = os.pipe()
     os.close(reading)

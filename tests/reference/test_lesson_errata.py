@@ -51,7 +51,7 @@ def test_the_type_of_a_model_is_read_from_its_bytes(name: str) -> None:
     assert model_type(model.getvalue()) == names[name]
 
 
-def test_published_models_are_not_what_their_names_say(data: Path) -> None:
+def test_names_of_published_models_mislead_about_their_type(data: Path) -> None:
     types = {path.name: model_type(path.read_bytes()) for path in (data / "vocabs").glob("*.model")}
     assert types["mbart-en-fairseq.sentencepiece.bpe.model"] == "Unigram"
     assert types["mistral-v1.model"] == "BPE"

@@ -120,7 +120,7 @@ def test_the_small_vocabulary_is_encoded_as_by_jeton(tmp_path: Path) -> None:
         assert tok.encode(text, special="all") == mine.encode(text, "all")
 
 
-def test_the_merges_of_random_vocabularies_come_back() -> None:
+def test_merges_of_random_vocabularies_are_recovered() -> None:
     rng = random.Random(3)
     for _ in range(amount(2000, default=200)):
         corpus = ["".join(rng.choices("abc 小冬", k=rng.randrange(1, 30))) for _ in range(3)]
@@ -145,7 +145,7 @@ def test_the_order_of_the_bytes_is_that_of_the_byte_alphabet() -> None:
     assert (ORDER.index(ord("!")), ORDER.index(ord(" "))) == (0, 220)
 
 
-def test_without_a_file_the_lesson_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lesson_reports_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     main()
     assert "No rank file given" in capsys.readouterr().out
 
@@ -177,7 +177,7 @@ def test_gpt4s_ids_are_those_of_jeton() -> None:
 
 
 @SLOW
-def test_the_lesson_prints_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lesson_prints_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     import jeton.reference.step15_gpt4 as lesson
 
     main(str(path()))

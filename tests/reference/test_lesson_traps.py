@@ -35,7 +35,7 @@ def test_the_longest_special_token_wins_whatever_the_order(order: tuple[str, str
     assert encode_text("<a>b", {}, special, permit="all") == [special["<a>b"]]
 
 
-def test_only_what_is_permitted_is_matched() -> None:
+def test_only_permitted_special_tokens_are_matched() -> None:
     assert cut("<a>b", {"<a>": 1, "<a>b": 2}, permit={"<a>"}) == [1, "b"]
     with pytest.raises(ValueError, match="'<c>' is permitted but is not a special token"):
         cut("x", {"<a>": 1}, permit={"<c>"})

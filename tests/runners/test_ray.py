@@ -140,7 +140,7 @@ def test_infrastructure_errors_are_retried_and_data_errors_are_not(connected: An
 
 
 @starts_cluster
-def test_errors_of_a_node_name_it(connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_a_node_name_the_node(connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marks = Marks(tmp_path, "")
     with pytest.raises(ShardError, match=r"^node \S+ \(\w+\): out: the tokenizer is another\n") as caught:
         list(run_ray(marks, [0], prepare=marks.fail))

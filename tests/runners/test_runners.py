@@ -89,7 +89,7 @@ def test_idle_is_called_in_the_calling_thread() -> None:
     assert set(seen) == {threading.current_thread()}
 
 
-def test_canceled_work_is_no_error() -> None:
+def test_canceled_work_raises_no_error() -> None:
     def canceled(item: int, check: Check) -> int:
         raise CanceledError
 

@@ -471,7 +471,7 @@ def test_invalid_additions_are_refused(tok: jeton.Tokenizer, tmp_path: Path) -> 
     assert jeton.shards.verify(out, progress=False).is_valid
 
 
-def test_jobs_run_what_a_change_leaves(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_jobs_complete_a_changed_plan(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     old = write(data, "a.jsonl", 1, 200)
     make(old, out, tok)

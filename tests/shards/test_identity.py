@@ -139,7 +139,7 @@ def test_batches_do_not_change_rows_groups(
     assert digest(tmp_path / "a") == digest(tmp_path / "b")
 
 
-def test_a_finished_folder_is_left_as_it_is(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_finished_folder_is_unchanged(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path, tok)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("shard-*")}
     make(corpus, tmp_path, tok)

@@ -421,7 +421,7 @@ def test_a_progress_function_that_raises_stops_the_workers(planned: Path) -> Non
     assert caught.traceback
 
 
-def test_a_run_removes_what_killed_ones_left(planned: Path) -> None:
+def test_a_run_removes_files_of_killed_ones(planned: Path) -> None:
     (planned / ".shard-00001.bin.0123456789abcdef.tmp").touch()
     jeton.shards.run(planned, job=(0, 5), progress=False)
     assert not list(planned.glob(".*.tmp"))

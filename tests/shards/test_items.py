@@ -67,7 +67,7 @@ def test_rows_have_positions_and_padding_is_masked(
         assert [tuple(row) for row in padded[name].tolist()] == [expected[index][column] for index in chosen.tolist()]
 
 
-def test_a_document_of_the_id_of_padding_is_no_padding(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_documents_with_the_padding_id_are_not_masked(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("low\n" * 5)
     lines = jeton.Corpus(tmp_path / "lines.txt", documents="line")
     options = {"prepend_bos": "<|end|>", "append_eos": "<|begin|>", "pad": "<|end|>", "pack": 4, "progress": False}

@@ -100,7 +100,9 @@ def test_every_format_has_the_metadata(format: str, records: Any, tok: jeton.Tok
 
 
 @pytest.mark.parametrize("format", ["bin", "olmo"])
-def test_shuffled_documents_keep_theirs(format: str, records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_shuffled_documents_keep_their_metadata(
+    format: str, records: Any, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     corpus, expected = records
     make(corpus, tmp_path / "out", tok, format=format, shuffle=3)
     dataset = jeton.shards.open(tmp_path / "out")

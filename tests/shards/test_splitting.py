@@ -153,7 +153,7 @@ def test_a_folder_with_shards_of_its_own(corpus: Path, tok: jeton.Tokenizer, tmp
         make(corpus, tmp_path / "out", tok)
 
 
-def test_a_part_without_documents_of_an_input_is_no_error(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_part_without_documents_of_an_input_is_valid(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """All valid records of a file with bad records may be in other parts."""
     for name in ("a", "b"):
         rows = [json.dumps({"text": f"{name} {number}"}) for number in range(4)]

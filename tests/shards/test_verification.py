@@ -105,7 +105,7 @@ def test_metadata_of_moved_inputs(rows: Path, tok: jeton.Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_touched_input_is_no_difference(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
+def test_a_touched_input_is_valid(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
     out = made(rows, tok, **options)
     before = verify(out)
     for path in rows.iterdir():

@@ -17,7 +17,7 @@ TOK: Any = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_token
 )
 
 
-def test_attributes_of_other_libraries_are_errors_that_name_ours() -> None:
+def test_attributes_of_other_libraries_suggest_jetons() -> None:
     assert set(ATTRIBUTES) == tokenizer._FOREIGN
     for name, hint in ATTRIBUTES.items():
         for place in (TOK, jeton.Tokenizer):
@@ -29,7 +29,7 @@ def test_attributes_of_other_libraries_are_errors_that_name_ours() -> None:
         assert name not in dir(TOK)
 
 
-def test_hints_hide_no_attribute_of_ours() -> None:
+def test_hints_hide_no_attribute_of_jeton() -> None:
     for name in tokenizer._FOREIGN:
         assert type(vars(jeton.Tokenizer)[name]) is tokenizer._ForeignName, name
     assert {"encode", "eos_id", "decode_batch", "__len__"} <= {*dir(TOK)}
@@ -80,7 +80,7 @@ def test_names_in_hints_exist(hint: str) -> None:
         (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a misspelling
     ],
 )
-def test_keywords_of_other_libraries_are_errors_that_name_ours(call: Any, hint: str) -> None:
+def test_keywords_of_other_libraries_suggest_jetons(call: Any, hint: str) -> None:
     with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument '\w+'; in Jeton: ") as failure:
         call()
     assert hint in str(failure.value)
@@ -89,14 +89,14 @@ def test_keywords_of_other_libraries_are_errors_that_name_ours(call: Any, hint: 
 @pytest.mark.parametrize(
     ("keyword", "hint"), [("return_tensors", "tok.chat(messages).ids"), ("chat_template", "template=")]
 )
-def test_keywords_of_apply_chat_template_are_no_variables(keyword: str, hint: str) -> None:
+def test_keywords_of_apply_chat_template_are_not_taken_as_variables(keyword: str, hint: str) -> None:
     with pytest.raises(TypeError, match=rf"^chat\(\) has no keyword '{keyword}'; in Jeton: ") as failure:
         TOK.chat([{"role": "user", "content": "hi"}], template="chatml", **{keyword: "pt"})
     assert hint in str(failure.value)
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in RESULTS.items() for name in names])
-def test_attributes_of_results_of_other_libraries_name_ours(kind: str, name: str) -> None:
+def test_attributes_of_foreign_results_suggest_jetons(kind: str, name: str) -> None:
     batch, encoding = TOK.encode_batch(["hi"], offsets=True), TOK.tokenize("hi")
     result = {"Encoding": encoding, "TokenBatch": batch}[kind]
     with pytest.raises(AttributeError) as failure:
@@ -132,7 +132,7 @@ def test_calling_a_tokenizer_names_its_methods() -> None:
         TOK("hi", padding=True)
 
 
-def test_names_of_other_packages_are_errors_that_name_ours() -> None:
+def test_names_in_other_packages_suggest_jetons() -> None:
     for name, hint in NAMES.items():
         with pytest.raises(
             AttributeError, match=re.escape(f"module 'jeton' has no attribute '{name}'; in Jeton: {hint}")

@@ -98,7 +98,7 @@ def test_threads_train_at_once() -> None:
     assert on_threads(train) == [expected] * THREADS
 
 
-def test_threads_write_one_column_and_release_it() -> None:
+def test_threads_write_and_release_a_shared_column() -> None:
     tok = byte_tokenizer()
 
     def fill(index: int) -> bool:

@@ -50,7 +50,7 @@ def test_the_run_equals_that_of_the_trainer(rule: Any, level: Any, pattern: str)
 
 
 @pytest.mark.parametrize("algorithm", ["words", "wordpiece", "sentencepiece"])
-def test_algorithms_of_words_count_them(algorithm: str) -> None:
+def test_algorithms_on_words_count_words(algorithm: str) -> None:
     run = answer(SHELF, {"text": "low low lower aaaa\naaaa", "algorithm": algorithm, "vocab_size": 40})
     assert [sequence["count"] for sequence in run["sequences"]] == [2, 1, 2]
     assert run["corpus_bytes"] == len("low low lower aaaa\naaaa") - (

@@ -26,7 +26,7 @@ def found(catalog: Catalog, tokenizer: str, **request: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("query", ["a", "aa", "the", " t", "天", "\n", "", "im_", "no such token"])
-def test_text_is_found_wherever_it_stands(query: str) -> None:
+def test_text_is_found_anywhere_in_entries(query: str) -> None:
     tok = SHELF.get("lessons")
     special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
     wanted = [id for id, data in tok.vocab.items() if query.encode() in special.get(id, data)]

@@ -27,7 +27,7 @@ def real_address(data: Path) -> Iterator[str]:
         yield address
 
 
-def test_without_files_the_answers_are_recorded_and_say_so(open_page: Open) -> None:
+def test_recorded_answers_have_a_badge(open_page: Open) -> None:
     page = open_page(view="classics")
     titles = page.locator(".titles button")
     titles.nth(10).wait_for()
@@ -44,7 +44,7 @@ def test_without_files_the_answers_are_recorded_and_say_so(open_page: Open) -> N
     page.wait_for_url(re.compile("classic=bytes"))
 
 
-def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_address: str) -> None:
+def test_answers_of_real_files_have_no_badge_and_open_in_tokens(page: Any, real_address: str) -> None:
     for classic in CLASSICS:
         page.goto(f"{real_address}/#view=classics&classic={classic['id']}")
         page.locator(".story h2", has_text=classic["title"]["en"]).wait_for()
@@ -62,7 +62,7 @@ def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_addre
     assert page.locator(".counts tbody .figure").first.inner_text() == "64"
 
 
-def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:
+def test_a_focused_token_shows_id_and_bytes(open_page: Open) -> None:
     page = open_page(view="classics", classic="cut-character")
     page.locator(".panel").nth(3).wait_for()
     assert page.locator(".story h2 [lang=zh]").inner_text() == "猫"
@@ -72,7 +72,7 @@ def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:
     assert page.locator(".panel .one-line").first.inner_text() == "id 234 · 1 byte 8c"
 
 
-def test_a_vocabulary_that_is_opened_takes_the_place_of_what_was_recorded(page: Any, data: Path) -> None:
+def test_an_opened_vocabulary_replaces_recorded_answers(page: Any, data: Path) -> None:
     with running(Catalog(cached=False)) as address:
         page.goto(f"{address}/#view=classics&classic=glitch-token")
         page.locator(".badge").nth(2).wait_for()
@@ -84,7 +84,7 @@ def test_a_vocabulary_that_is_opened_takes_the_place_of_what_was_recorded(page: 
 
 
 @pytest.mark.parametrize("context_options", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])
-def test_dark_and_narrow(open_page: Open) -> None:
+def test_dark_and_narrow_pages_are_accessible(open_page: Open) -> None:
     page = open_page(view="classics", classic="yaml-json")
     page.locator(".panel").nth(2).wait_for()
     assert axe_violations(page) == []
@@ -118,7 +118,7 @@ def test_lessons_name_addresses_in_both_languages() -> None:
         "addresses of two views",
     ),
 )
-def test_the_addresses_of_the_lessons_show_something(page: Any, address: str, name: str, fragment: str) -> None:
+def test_addresses_in_the_lessons_show_tokens(page: Any, address: str, name: str, fragment: str) -> None:
     page.goto(f"{address}/#{fragment}")
     view = re.search(r"view=(\w+)", fragment)
     assert view is not None

@@ -21,7 +21,7 @@ Open = Callable[..., Any]
 TEXT = "the old tale 天气"
 
 
-def test_the_figures_are_those_of_the_library(open_page: Open, catalog: Catalog) -> None:
+def test_figures_equal_those_of_the_library(open_page: Open, catalog: Catalog) -> None:
     keys = ["bytes", "small", "lessons"]
     page = open_page(view="compare", text=TEXT, compare=keys)
     page.locator(".side-by-side .column").nth(2).wait_for()
@@ -69,7 +69,7 @@ def test_tokenizers_are_chosen_added_and_removed_by_keys(open_page: Open) -> Non
     page.wait_for_url(re.compile("compare%3A="))
 
 
-def test_nothing_is_printed_where_nothing_differs(open_page: Open) -> None:
+def test_equal_counts_are_stated_in_the_verdict(open_page: Open) -> None:
     page = open_page(view="compare", text="a b", compare=["bytes", "lessons"])
     page.locator(".column").nth(1).wait_for()
     page.get_by_label("Text", exact=True).fill("a")
@@ -77,7 +77,7 @@ def test_nothing_is_printed_where_nothing_differs(open_page: Open) -> None:
     assert "null" not in page.locator(".view-compare .found").inner_text()
 
 
-def test_it_starts_from_the_selected_tokenizer(open_page: Open) -> None:
+def test_comparison_starts_from_the_selected_tokenizer(open_page: Open) -> None:
     page = open_page(tokenizer="lessons", text=TEXT)
     page.get_by_role("tab", name="Compare").click()
     page.locator(".column").nth(1).wait_for()
@@ -103,7 +103,7 @@ def test_rows_are_aligned_and_equal_tokens_have_equal_colors(open_page: Open) ->
     assert (colors[0] == colors[1]) == (last[0] == last[1])
 
 
-def test_price_and_context_window_are_the_users_and_in_the_address(open_page: Open) -> None:
+def test_price_and_context_window_are_kept_in_the_address(open_page: Open) -> None:
     page = open_page(view="compare", text=TEXT, compare=["bytes", "small"])
     page.locator(".column .t").first.wait_for()
     page.get_by_text("Price and context window").click()
@@ -121,7 +121,7 @@ def test_price_and_context_window_are_the_users_and_in_the_address(open_page: Op
     assert page.get_by_label("price of a million tokens, small").input_value() == "2.5"
 
 
-def test_two_are_there_from_the_beginning_and_typing_compares(open_page: Open) -> None:
+def test_two_tokenizers_are_preset_and_typing_compares(open_page: Open) -> None:
     page = open_page(view="compare")
     page.get_by_text("Write or paste a text").wait_for()
     assert page.locator(".pick").count() == 2
@@ -144,7 +144,7 @@ def test_special_tokens_may_be_permitted(open_page: Open) -> None:
     assert page.locator(".column").first.locator(".t").count() == 1
 
 
-def test_long_texts_are_counted_whole(open_page: Open, catalog: Catalog) -> None:
+def test_long_texts_are_counted_whole_and_compared_in_part(open_page: Open, catalog: Catalog) -> None:
     text = "the old tale " * 2_000
     page = open_page(view="compare", text=text, compare=["small"])
     page.get_by_text("first 10,000 characters are compared").wait_for()
@@ -152,7 +152,7 @@ def test_long_texts_are_counted_whole(open_page: Open, catalog: Catalog) -> None
     assert page.locator(".verdict").inner_text() == f"small needs {catalog.get('small').count(text):,} tokens."
 
 
-def test_twenty_languages(open_page: Open, catalog: Catalog) -> None:
+def test_a_paragraph_in_twenty_languages_is_counted(open_page: Open, catalog: Catalog) -> None:
     page = open_page(view="compare", compare=["lessons", "characters"])
     rows = page.locator(".chart tbody tr")
     rows.nth(19).wait_for()
@@ -183,7 +183,7 @@ def test_twenty_languages(open_page: Open, catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize("context_options", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])
-def test_dark_and_narrow(open_page: Open) -> None:
+def test_dark_and_narrow_pages_are_accessible(open_page: Open) -> None:
     page = open_page(view="compare", text=TEXT, compare=["bytes", "small", "lessons", "characters"])
     page.locator(".column").nth(3).wait_for()
     page.locator(".chart tbody tr").nth(19).wait_for()
@@ -191,7 +191,7 @@ def test_dark_and_narrow(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_tokenizer_that_is_not_here_is_named(open_page: Open, problems: Problems) -> None:
+def test_a_missing_tokenizer_is_named(open_page: Open, problems: Problems) -> None:
     page = open_page(view="compare", text=TEXT, compare=["o999k"])
     page.locator(".found .failure", has_text="there is no tokenizer 'o999k'").wait_for()
     assert page.get_by_role("combobox", name="Tokenizer 1").input_value() == "o999k (not on this machine)"
@@ -212,7 +212,7 @@ def test_a_tokenizer_that_is_not_here_is_named(open_page: Open, problems: Proble
         "a file that is not readable",
     ),
 )
-def test_one_that_fails_leaves_the_others_compared(page: Any, vocabs: Path, missing: str, why: str) -> None:
+def test_a_failing_tokenizer_does_not_affect_the_others(page: Any, vocabs: Path, missing: str, why: str) -> None:
     """Not on this machine, a broken file, or a text with a character that it cannot encode."""
     english = jeton.train(["the old tale"], 40, level="char", progress=False)
     catalog = Catalog(folder=vocabs, cached=False)
@@ -242,7 +242,7 @@ def real_address(data: Path) -> Iterator[str]:
         yield address
 
 
-def test_four_real_vocabularies(page: Any, real_address: str) -> None:
+def test_four_published_vocabularies_are_compared(page: Any, real_address: str) -> None:
     keys = '["o200k_base","r50k_base","t5-small","llama3"]'
     page.goto(f"{real_address}/#view=compare&text=naïve+strawberry+天气&compare:={keys}")
     page.locator(".column").nth(3).wait_for()
@@ -266,7 +266,7 @@ def test_a_file_that_was_missing_can_be_opened(page: Any, problems: Problems, tm
         page.goto("about:blank")
 
 
-def test_a_space_that_the_text_does_not_have_takes_its_own_place(page: Any, real_address: str) -> None:
+def test_an_added_space_has_its_own_width(page: Any, real_address: str) -> None:
     """T5 puts a space before a word; it must not lie upon the word's first letter."""
     page.goto(f'{real_address}/#view=compare&text=def+naïve&compare:=["t5-small"]')
     page.locator(".column .t").first.wait_for()

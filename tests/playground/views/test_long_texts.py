@@ -36,8 +36,8 @@ WATCH = """() => {
 
 
 @pytest.mark.alone
-@pytest.mark.slow(reason="test_what_cannot_be_is_said in test_train_view.py, and the other test here")
-def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
+@pytest.mark.slow(reason="test_invalid_settings_show_an_error in test_train_view.py, and the other test here")
+def test_train_refuses_a_text_over_its_limit(open_page: Open, problems: Problems) -> None:
     page = open_page(view="train")
     page.evaluate(WATCH)
     page.evaluate(PASTE, TEXT)
@@ -47,7 +47,7 @@ def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
 
 
 @pytest.mark.alone
-def test_compare_counts_all_of_it(open_page: Open, catalog: Catalog) -> None:
+def test_compare_counts_all_of_a_long_text(open_page: Open, catalog: Catalog) -> None:
     page = open_page(view="compare", compare=["small", "bytes"])
     page.evaluate(WATCH)
     page.evaluate(PASTE, TEXT)

@@ -65,7 +65,7 @@ def current(page: Any) -> list[int]:
 
 
 class TestPinned:
-    def test_a_shared_link_has_the_token(self, open_page: Open) -> None:
+    def test_a_link_restores_the_pinned_token(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="abc")
         page.locator(PANE).nth(1).click()
         page.wait_for_url(re.compile("token%3A=1"))
@@ -80,11 +80,11 @@ class TestPinned:
 
 
 class TestTyping:
-    def test_tokens_are_those_of_the_tokenizer(self, view: Any) -> None:
+    def test_tokens_equal_those_of_the_tokenizer(self, view: Any) -> None:
         assert [int(text) for text in view.locator(LIST).all_text_contents()] == IDS
         assert view.locator(PANE).count() == len(IDS)
 
-    def test_counts(self, view: Any) -> None:
+    def test_counts_are_shown_and_announced(self, view: Any) -> None:
         assert counts(view) == {
             "tokens": str(len(IDS)),
             "bytes": str(len(TEXT.encode())),
@@ -93,7 +93,7 @@ class TestTyping:
         }
         view.locator("#live", has_text=f"{len(IDS)} tokens, ").wait_for(state="attached")
 
-    def test_the_last_key_wins_however_slow_the_answers_are(self, view: Any) -> None:
+    def test_late_answers_do_not_replace_newer_ones(self, view: Any) -> None:
         """Answers to the first keys come after the answer to the last."""
         held: list[Any] = []
 
@@ -115,7 +115,7 @@ class TestTyping:
         assert len(held) == 2
         assert [int(text) for text in view.locator(LIST).all_text_contents()] == SMALL.encode("the oldest")
 
-    def test_counts_of_an_answer_that_became_an_error_are_not_told(self, open_page: Open, problems: Problems) -> None:
+    def test_counts_are_not_announced_after_an_error(self, open_page: Open, problems: Problems) -> None:
         """The counts are told when typing pauses; by then there may be none."""
         page = open_page(tokenizer="bytes", text="abc")
         page.wait_for_selector(LIST)
@@ -127,7 +127,7 @@ class TestTyping:
         assert "4 tokens" not in page.locator("#live").text_content()
         problems.forgive("400")
 
-    def test_typing_key_by_key(self, open_page: Open) -> None:
+    def test_typing_updates_the_counts(self, open_page: Open) -> None:
         page = open_page(tokenizer="small")
         page.get_by_label("Text", exact=True).press_sequentially("the old tale", delay=15)
         page.locator(".figures dd", has_text=re.compile(f"^{SMALL.count('the old tale')}$")).first.wait_for()
@@ -137,7 +137,7 @@ class TestTyping:
         page.locator(".figures dd").first.wait_for()
         assert counts(page) == {"tokens": "0", "bytes": "0", "characters": "0", "bytes per token": "–"}
 
-    def test_special_tokens_are_text_until_they_are_permitted(self, open_page: Open) -> None:
+    def test_special_tokens_are_text_without_permission(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="a<|endoftext|>")
         page.wait_for_selector(LIST)
         assert page.locator(".pane .t.x").count() == 0
@@ -161,7 +161,7 @@ class TestTyping:
 
 
 class TestLooks:
-    def test_a_color_belongs_to_the_bytes(self, open_page: Open) -> None:
+    def test_equal_bytes_have_equal_colors(self, open_page: Open) -> None:
         colors = f"""[...document.querySelectorAll("{PANE}")].map((t) => getComputedStyle(t).backgroundImage)"""
         page = open_page(tokenizer="bytes", text="abab")
         page.wait_for_selector(PANE)
@@ -169,7 +169,7 @@ class TestLooks:
         assert again == [a, b]
         assert a != b
 
-    def test_neighbors_have_equal_gaps_and_no_line(self, open_page: Open) -> None:
+    def test_adjacent_tokens_have_equal_gaps_and_no_line(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="ab")
         page.wait_for_selector(PANE)
         style = page.locator(PANE).first.evaluate(
@@ -211,7 +211,7 @@ class TestLooks:
         page.get_by_text("Shares a character with 2 neighbors: ids 229, 164, 169.").wait_for()
 
     @pytest.mark.parametrize("as_", ["ids", "bytes", "nothing"])
-    def test_what_stands_beside_the_text(self, view: Any, as_: str) -> None:
+    def test_the_side_pane_shows_the_chosen_column(self, view: Any, as_: str) -> None:
         view.get_by_label(as_, exact=True).check()
         if as_ == "nothing":
             view.locator(".pane.list").wait_for(state="hidden")
@@ -236,7 +236,7 @@ class TestRightToLeft:
         ["The word \u05e9\u05dc\u05d5\u05dd here", "a \u0645\u0631\u062d\u0628\u0627", "\u05e9\u05dc\u05d5\u05dd abc"],
     )
     @pytest.mark.parametrize("where", ["page", "notebook"])
-    def test_of_a_word_in_bytes(self, open_page: Open, text: str, where: str) -> None:
+    def test_bytes_of_a_right_to_left_word_keep_its_direction(self, open_page: Open, text: str, where: str) -> None:
         page = open_page(tokenizer="bytes", text=text)
         page.wait_for_selector(PANE)
         selector = PANE
@@ -254,7 +254,7 @@ class TestRightToLeft:
         for place, rtl in enumerate(is_rtl):  # the other tokens are on one side of the word, none is inside
             assert rtl or lefts[place] > max(word) or lefts[place] < min(word)
 
-    def test_a_character_that_is_cut_at_the_end_of_a_word(self, open_page: Open) -> None:
+    def test_a_cut_last_character_is_drawn_at_the_left(self, open_page: Open) -> None:
         """Three letters in one token, the first byte of the fourth with them or alone."""
         word = "\u05e9\u05dc\u05d5\u05dd"
         page = open_page(tokenizer="bytes", text="a")
@@ -272,7 +272,7 @@ class TestRightToLeft:
         say, first, last, now = lefts
         assert say < last < first < now
 
-    def test_the_bytes_are_read_from_the_left(self, open_page: Open) -> None:
+    def test_hexadecimal_bytes_are_ordered_from_left_to_right(self, open_page: Open) -> None:
         """Where a character is not drawn in slices, as in the card of one token."""
         page = open_page(tokenizer="bytes", text="\u05e9\u05dc\u05d5\u05dd")
         page.locator(PANE).first.click()
@@ -293,7 +293,7 @@ ROW = """async (picture) => {
 
 
 class TestNeighbors:
-    def test_there_is_a_gap_between_them(self, open_page: Open) -> None:
+    def test_tokens_of_equal_color_are_separated_by_a_gap(self, open_page: Open) -> None:
         """Where equal colors meet, the ground shows through."""
         page = open_page(tokenizer="bytes", text="aaaa")
         page.wait_for_selector(PANE)
@@ -305,7 +305,7 @@ class TestNeighbors:
         assert ground in row[round(second) : round(second) + 3]
         assert ground not in row[round(second) + 3 : round(third) - 1]
 
-    def test_it_takes_no_room(self, open_page: Open) -> None:
+    def test_the_gap_has_no_width(self, open_page: Open) -> None:
         """So that the letters of Arabic join across tokens."""
         page = open_page(tokenizer="bytes", text="aaaa")
         page.wait_for_selector(PANE)
@@ -332,7 +332,7 @@ class TestSpecialTokens:
         page.locator(".pane .t.x").first.wait_for()
         return page
 
-    def test_a_line_end_that_it_stripped_is_seen_beside_it(self, stripping: Any) -> None:
+    def test_stripped_white_space_is_shown_beside_the_pill(self, stripping: Any) -> None:
         token = stripping.locator(".pane:not(.list) .t.x")
         assert token.evaluate("t => [...t.children].map(e => [e.className, e.dataset.s ?? e.textContent])") == [
             ["space", "·"],
@@ -341,7 +341,7 @@ class TestSpecialTokens:
         ]
         assert token.evaluate("t => t.textContent") == " <|endoftext|>\n"
 
-    def test_its_pill_is_whole(self, stripping: Any) -> None:
+    def test_the_pill_is_on_one_line(self, stripping: Any) -> None:
         pill = stripping.locator(".pane:not(.list) .pill")
         assert pill.evaluate("t => t.getClientRects().length") == 1
         heights = pill.evaluate("t => [t.getBoundingClientRect().height, parseFloat(getComputedStyle(t).lineHeight)]")
@@ -351,7 +351,7 @@ class TestSpecialTokens:
 
 
 class TestPointing:
-    def test_hover_shows_a_token_while_it_lasts(self, view: Any) -> None:
+    def test_hover_shows_a_token_until_the_pointer_leaves(self, view: Any) -> None:
         view.locator(PANE).nth(3).hover()
         view.wait_for_selector(".card dl")
         assert face(view) == IDS[3]
@@ -371,7 +371,7 @@ class TestPointing:
             "each way, and each token",
         ),
     )
-    def test_a_press_shows_it_whatever_came_before(self, open_page: Open, at: int, before: str) -> None:
+    def test_a_press_shows_the_token_after_caret_tab_or_press(self, open_page: Open, at: int, before: str) -> None:
         """Each of these may have pinned the token already, and a press must not let it go."""
         page = open_page(tokenizer="bytes", text="abc")
         page.wait_for_selector(f"{LIST} >> nth=2")
@@ -393,7 +393,7 @@ class TestPointing:
         assert current(page) == [at, at]
         assert face(page) == 97 + at
 
-    def test_a_pointer_that_was_on_a_token_of_an_answer_that_is_gone(self, open_page: Open) -> None:
+    def test_a_delayed_hover_on_a_removed_token_is_ignored(self, open_page: Open) -> None:
         """The card waits a moment; the text may be shorter by then."""
         page = open_page(tokenizer="bytes", text="abcdef")
         page.wait_for_selector(f"{LIST} >> nth=5")
@@ -410,7 +410,7 @@ class TestPointing:
         page.wait_for_timeout(200)
         assert page.locator(PANE).count() == 1
 
-    def test_a_press_keeps_it_and_selects_its_text(self, view: Any) -> None:
+    def test_a_press_pins_the_token_and_selects_its_text(self, view: Any) -> None:
         place = next(i for i, token in enumerate(SMALL.tokenize(TEXT)) if token.char_span[0] > TEXT.index("😉") - 1)
         for at in (2, place):
             view.locator(LIST).nth(at).click()
@@ -423,7 +423,7 @@ class TestPointing:
             )
             assert selected == TEXT[start:end]
 
-    def test_the_caret_of_the_text_finds_its_token(self, view: Any) -> None:
+    def test_the_caret_marks_its_token(self, view: Any) -> None:
         view.get_by_label("Text", exact=True).focus()
         for place, token in enumerate(SMALL.tokenize(TEXT)):
             if place % 3 or token.char_span[0] == token.char_span[1]:
@@ -436,7 +436,7 @@ class TestPointing:
             start, end = SMALL.tokenize(TEXT)[found[0]].char_span
             assert start <= token.char_span[0] < end
 
-    def test_the_card_says_all_about_a_token(self, view: Any) -> None:
+    def test_the_card_has_all_facts_of_a_token(self, view: Any) -> None:
         place, id = next((i, id) for i, id in enumerate(IDS) if len(SMALL.id_to_bytes(id)) > 2)
         view.locator(PANE).nth(place).click()
         view.wait_for_selector(".card .merges li")
@@ -454,7 +454,7 @@ class TestPointing:
         assert view.locator(".card .merges li").count() == len(merges)
         assert view.locator(".card .tree .bar").count() == len(tree.nodes)
 
-    def test_where_else_it_stands(self, open_page: Open) -> None:
+    def test_other_occurrences_are_marked(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a-b-a-c-a")
         page.locator(PANE).nth(0).click()
         page.get_by_text("occurrence 1 of 3: characters 0 to 1").wait_for()
@@ -503,7 +503,7 @@ class TestTouch:
             page.keyboard.press("Escape")  # the card, which may lie over the next one
             page.wait_for_timeout(100)
 
-    def test_in_other_views(self, open_page: Open) -> None:
+    def test_a_tap_in_compare_selects_the_token_under_the_finger(self, open_page: Open) -> None:
         page = open_page(view="compare", text="abcdefghij", compare=["bytes"])
         page.wait_for_selector(".column .t >> nth=9")
         for at in (1, 2, 4, 3):
@@ -513,7 +513,7 @@ class TestTouch:
     @pytest.mark.parametrize(
         "view", rest_is_slow(["tokens", "chat", "vocabulary"], lambda view: view == "tokens", "one view")
     )
-    def test_the_card_is_closed(self, open_page: Open, view: str) -> None:
+    def test_the_close_button_closes_the_card(self, open_page: Open, view: str) -> None:
         token = {"tokens": PANE, "chat": ".turn .t", "vocabulary": ".entries tbody button"}[view]
         page = open_page(view=view, tokenizer="lessons", text="abc def")
         page.locator(token).first.tap()
@@ -564,7 +564,7 @@ def test_escape_closes_the_card(open_page: Open, view: str, focus: str) -> None:
 
 
 class TestKeys:
-    def test_all_of_it_without_a_mouse(self, open_page: Open) -> None:
+    def test_the_view_works_with_keys_alone(self, open_page: Open) -> None:
         """From the address bar: to the box, the switches, the tokens, the card, the list."""
         page = open_page(tokenizer="bytes")
         reached: list[str] = []
@@ -620,7 +620,7 @@ class TestKeys:
                 break
         page.keyboard.press("Enter")
 
-    def test_the_skip_link_skips(self, open_page: Open) -> None:
+    def test_the_skip_link_leads_to_the_text(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -637,7 +637,7 @@ class TestCopying:
             "white space of all kinds, line ends, emoji",
         ),
     )
-    def test_what_is_copied_is_the_text(self, open_page: Open, text: str) -> None:
+    def test_copied_tokens_are_the_text(self, open_page: Open, text: str) -> None:
         page = open_page(tokenizer="small", text=text)
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.wait_for_selector(PANE)
@@ -645,7 +645,7 @@ class TestCopying:
         page.keyboard.press("ControlOrMeta+C")
         assert page.evaluate("navigator.clipboard.readText()") == text
 
-    def test_over_many_blocks(self, open_page: Open) -> None:
+    def test_copying_over_many_blocks_gives_the_text(self, open_page: Open) -> None:
         text = "".join(f"line {n} of the old tale\n" for n in range(200))
         page = open_page(tokenizer="small", text=text)
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -681,7 +681,7 @@ class TestHostileText:
             "each text in bytes, each tokenizer with one text",
         ),
     )
-    def test_it_is_shown_and_does_nothing(self, open_page: Open, name: str, tokenizer_: str) -> None:
+    def test_hostile_text_is_shown_and_not_executed(self, open_page: Open, name: str, tokenizer_: str) -> None:
         text = HOSTILE[name]
         page = open_page(tokenizer=tokenizer_, text=text)
         page.on("dialog", lambda dialog: pytest.fail("a dialog"))
@@ -700,14 +700,14 @@ class TestHostileText:
         if tokenizer_ == "bytes":
             assert [int(text) for text in page.locator(LIST).all_text_contents()] == list(text.encode())
 
-    def test_what_moves_letters_moves_none(self, open_page: Open) -> None:
+    def test_a_right_to_left_override_does_not_move_tokens(self, open_page: Open) -> None:
         """Behind a right-to-left override the tokens still stand from left to right."""
         page = open_page(tokenizer="bytes", text="ab\u202ecd")
         page.wait_for_selector(PANE)
         lefts = page.evaluate(f"""[...document.querySelectorAll("{PANE}")].map(t => t.getBoundingClientRect().left)""")
         assert lefts == sorted(lefts)
 
-    def test_a_lone_surrogate_is_an_error_in_words(self, open_page: Open, problems: Problems) -> None:
+    def test_a_lone_surrogate_shows_an_error(self, open_page: Open, problems: Problems) -> None:
         page = open_page(tokenizer="small", text="ab")
         page.wait_for_selector(LIST)
         page.evaluate(
@@ -750,7 +750,7 @@ PAINT = """async ([text, limit, key]) => {
     ("num_tokens", "limit_ms"),
     rest_is_slow([(10_000, 100), (100_000, 500)], lambda case: case[0] == 10_000, "10,000 tokens"),
 )
-def test_paint_times(
+def test_painting_stays_within_the_time_limit(
     open_page: Open, num_tokens: int, limit_ms: int, record_property: Callable[[str, object], None]
 ) -> None:
     """Time from the answer to the painted page, all tokens in place; the best of several, for other work disturbs."""
@@ -781,7 +781,7 @@ class TestTenMegabytes:
     TEXT = (CORPUS * (10_000_000 // len(CORPUS.encode()) + 1)).encode()[:10_000_000].decode("utf-8", "ignore")
 
     @pytest.mark.alone
-    @pytest.mark.slow(reason="test_one_word_of_a_megabyte, and ten megabytes in test_long_texts.py")
+    @pytest.mark.slow(reason="test_a_word_of_a_megabyte_is_shown, and ten megabytes in test_long_texts.py")
     def test_a_paste_does_not_freeze_the_page(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="a")
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -816,7 +816,7 @@ class TestTenMegabytes:
         box.fill("short again")
         page.locator(".figures dd", has_text=re.compile(f"^{SMALL.count('short again')}$")).first.wait_for()
 
-    def test_one_word_of_a_megabyte(self, open_page: Open) -> None:
+    def test_a_word_of_a_megabyte_is_shown(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="a")
         page.wait_for_selector(LIST)
         text = "oldtale" * 150_000
@@ -839,7 +839,7 @@ class TestTenMegabytes:
 @pytest.mark.parametrize(
     "context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"]
 )
-def test_no_violation_of_accessibility(open_page: Open, context_options: dict[str, Any]) -> None:
+def test_the_view_has_no_accessibility_violations(open_page: Open, context_options: dict[str, Any]) -> None:
     page = open_page(tokenizer="small", text=TEXT + "<|endoftext|>", special=True)
     page.wait_for_selector(LIST)
     assert axe_violations(page) == []

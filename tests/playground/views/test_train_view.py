@@ -31,7 +31,7 @@ def drawn(page: Any, title: str) -> list[str]:
     return page.get_by_label(title).locator(".t").evaluate_all("all => all.map((one) => one.textContent)")  # type: ignore[no-any-return]
 
 
-def test_every_step_is_that_of_the_run(open_page: Open) -> None:
+def test_every_step_equals_that_of_the_run(open_page: Open) -> None:
     page = open_page(**EXAMPLE)
     at_step(page, 0, 4)
     tok = jeton.train([TEXT], 260, pattern="none", tie_break="first", progress=False)
@@ -66,7 +66,7 @@ def test_every_step_is_that_of_the_run(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("step", [0, 3])
-def test_a_text_from_the_right_stays_so_at_every_step(open_page: Open, step: int) -> None:
+def test_right_to_left_text_keeps_its_order_at_every_step(open_page: Open, step: int) -> None:
     """Whether or not the bytes of a letter are merged by then."""
     page = open_page(view="train", text="\u05e9\u05dc\u05d5\u05dd \u05e9\u05dc\u05d5\u05dd", pattern="o200k", step=step)
     page.wait_for_selector(".stage .pane .t >> nth=5")
@@ -78,7 +78,7 @@ def test_a_text_from_the_right_stays_so_at_every_step(open_page: Open, step: int
     assert lefts == sorted(lefts, reverse=True)
 
 
-def test_keys_slider_list_and_address_move_the_same_step(open_page: Open) -> None:
+def test_keys_slider_list_and_address_set_the_step(open_page: Open) -> None:
     page = open_page(**EXAMPLE, step=2)
     at_step(page, 2, 4)
     page.get_by_role("button", name="Step back").focus()
@@ -102,7 +102,7 @@ def test_keys_slider_list_and_address_move_the_same_step(open_page: Open) -> Non
     assert page.locator("#live").inner_text() == said
 
 
-def test_it_plays_by_itself_and_stops_at_the_end(open_page: Open) -> None:
+def test_play_advances_and_stops_at_the_end(open_page: Open) -> None:
     page = open_page(**EXAMPLE)
     at_step(page, 0, 4)
     page.get_by_label("Speed").select_option("80")
@@ -118,7 +118,7 @@ def test_it_plays_by_itself_and_stops_at_the_end(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("context_options", [{"reduced_motion": "reduce"}])
-def test_who_wants_less_motion_gets_it_slowly(open_page: Open) -> None:
+def test_reduced_motion_selects_the_slowest_speed(open_page: Open) -> None:
     assert open_page(**EXAMPLE).get_by_label("Speed").input_value() == "2000"
 
 
@@ -140,7 +140,7 @@ def test_rules_levels_and_patterns_change_the_run(open_page: Open) -> None:
     assert page.locator(".t.begins").count() == 3
 
 
-def test_overlapping_occurrences_are_told_from_those_that_merge(open_page: Open) -> None:
+def test_overlapping_occurrences_are_counted_apart_from_merges(open_page: Open) -> None:
     """``aaa`` has the pair ``a + a`` twice, and one of them merges."""
     page = open_page(view="train", text="aaabdaaabac", size=259, pattern="none", ties="lowest_ids", step=1)
     at_step(page, 1, 3)
@@ -163,7 +163,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_ties_are_explained_where_they_happen(open_page: Open, rule: Any) -> None:
+def test_the_explanation_of_a_tie_names_the_chosen_pair(open_page: Open, rule: Any) -> None:
     """The pair that the words choose among the pairs of equal count is the pair that merges."""
     tok = jeton.train([TEN_WORDS], 275, pattern="none", tie_break=rule, progress=False)
     run = jeton.replay(tok, [TEN_WORDS], top=100)
@@ -216,7 +216,7 @@ def test_algorithms_of_words_show_each_word_once(open_page: Open, algorithm: str
     assert axe_violations(page) == []
 
 
-def test_a_pair_that_the_rules_of_sentencepiece_exclude(open_page: Open) -> None:
+def test_pairs_excluded_by_sentencepiece_are_explained(open_page: Open) -> None:
     page = open_page(view="train", text="x1 x1 x1 ab ab", algorithm="sentencepiece", size=20)
     page.get_by_role("button", name="Step forward").click()
     said = page.locator(".run .verdict", has_text="may not merge: a piece is of one script")
@@ -256,14 +256,14 @@ def test_the_curve_has_labeled_axes(open_page: Open) -> None:
     assert page.locator(".curve h3").inner_text() == "Bytes per token"
 
 
-def test_the_story_in_chinese(open_page: Open) -> None:
+def test_the_run_is_explained_in_chinese(open_page: Open) -> None:
     page = open_page(view="train", lang="zh", step=2)
     page.locator(".headline", has_text="合并序号 2").wait_for()
     words = {*re.findall(r"\b[a-z]{4,}\b", page.locator(".view-train").inner_text())}
     assert words <= {*TEN_WORDS.split(), "abcababcaabc", "aaabdaaabac"}
 
 
-def test_an_example_is_one_click_away(open_page: Open) -> None:
+def test_an_example_fills_an_empty_text(open_page: Open) -> None:
     page = open_page(view="train")
     at_step(page, 0, 14)  # ten words, until there is a text
     assert page.get_by_label("Text to train on").input_value() == TEN_WORDS
@@ -294,7 +294,7 @@ def test_an_example_is_one_click_away(open_page: Open) -> None:
         "the endpoint's own tests have all",
     ),
 )
-def test_what_cannot_be_is_said(
+def test_invalid_settings_show_an_error(
     open_page: Open, problems: Problems, state: dict[str, Any], message: str | None
 ) -> None:
     page = open_page(view="train", **state)
@@ -315,7 +315,7 @@ def test_hostile_text_is_text(open_page: Open) -> None:
     assert "\u202e" not in page.locator(".stage").inner_text()
 
 
-def test_the_longest_text_can_be_walked(open_page: Open) -> None:
+def test_the_longest_text_can_be_stepped_through(open_page: Open) -> None:
     text = " ".join(f"word{i} and number {i * 37}" for i in range(400))[:9_900]
     page = open_page(view="train", text=text, size=400, pattern="none", step=100)
     page.locator(".headline", has_text="Merge number 100 of 144").wait_for(timeout=30_000)

@@ -20,7 +20,7 @@ def settled(page: Any, words: str) -> None:
     page.locator(".status", has_text=words).wait_for()
 
 
-def test_leafing(open_page: Open) -> None:
+def test_pages_are_turned_by_buttons(open_page: Open) -> None:
     page = open_page(view="vocabulary", tokenizer="small", kind="all")
     settled(page, "400 of 400 entries: 1 to 100")
     assert ids(page) == list(range(100))
@@ -36,7 +36,7 @@ def test_leafing(open_page: Open) -> None:
     assert axe_violations(page) == []
 
 
-def test_it_opens_on_tokens_of_text(open_page: Open, catalog: Catalog) -> None:
+def test_the_view_opens_on_tokens_of_text(open_page: Open, catalog: Catalog) -> None:
     """Most vocabularies begin with control bytes."""
     tok = catalog.get("small")
     page = open_page(view="vocabulary", tokenizer="small")
@@ -86,7 +86,7 @@ def test_searching_by_text_bytes_id_and_kind(open_page: Open, catalog: Catalog, 
     problems.forgive("400")
 
 
-def test_one_entry_by_keys_alone(open_page: Open) -> None:
+def test_an_entry_is_opened_with_keys(open_page: Open) -> None:
     page = open_page(view="vocabulary", tokenizer="small", find="e")
     page.locator(".entries tbody tr").first.wait_for()
     first, second = ids(page)[:2]
@@ -106,7 +106,7 @@ def test_one_entry_by_keys_alone(open_page: Open) -> None:
     assert page.evaluate("document.activeElement.textContent") not in map(str, ids(page))
 
 
-def test_another_tokenizer_begins_anew(open_page: Open) -> None:
+def test_another_tokenizer_resets_page_and_card(open_page: Open) -> None:
     page = open_page(view="vocabulary", tokenizer="small", kind="all", **{"from": 200, "id": 250})
     settled(page, "201 to 300")
     page.locator(".detail .card").wait_for()

@@ -80,14 +80,14 @@ def elsewhere(data: Path) -> Iterator[str]:
 
 
 class TestSplits:
-    def test_every_pretoken_is_there_with_its_number_of_tokens(self, open_page: Open) -> None:
+    def test_every_pretoken_has_its_number_of_tokens(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT)
         page.wait_for_selector(".split")
         explanation = SMALL.explain(TEXT)
         assert page.locator(".split small").all_text_contents() == [str(len(p.ids)) for p in explanation.pretokens]
         assert "".join(page.locator(".split span").all_text_contents()) == TEXT.replace(" ", "·")
 
-    def test_the_part_of_the_pattern_that_made_one(self, open_page: Open) -> None:
+    def test_the_alternative_that_matched_a_pretoken_is_explained(self, open_page: Open) -> None:
         """In words, with the source of the pattern folded."""
         page = open_page(view="why", tokenizer="small", text=TEXT)
         page.wait_for_selector(".split")
@@ -103,7 +103,7 @@ class TestSplits:
         page.locator("summary").click()
         assert page.locator(".parts li:visible").count() == len(explanation["pattern"])
 
-    def test_words_of_the_alternatives_fit_what_they_match(self, open_page: Open) -> None:
+    def test_descriptions_of_alternatives_fit_their_matches(self, open_page: Open) -> None:
         """Of every named pattern, on texts of every kind."""
         page = open_page(view="why", tokenizer="small", text="a")
         load = "(regex) => import('/views/why/alternatives.js').then((module) => module.alternativeWords(regex))"
@@ -121,7 +121,7 @@ class TestSplits:
         assert len(seen) > 14
         assert page.evaluate(load, "[abc]+") is None
 
-    def test_arrow_keys_go_from_split_to_split(self, open_page: Open) -> None:
+    def test_arrow_keys_move_between_pretokens(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT)
         page.locator(".split").first.focus()
         page.keyboard.press("ArrowRight")
@@ -138,7 +138,7 @@ class TestSplits:
 class TestRightToLeft:
     """Symbols and signs stand in the order in which they are read."""
 
-    def test_symbols_from_the_right_and_pairs_around_their_signs(self, open_page: Open) -> None:
+    def test_symbols_are_ordered_from_right_to_left(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="bytes", text="\u05e9\u05dc\u05d5\u05dd")
         page.wait_for_selector(".symbols .t >> nth=7")
         lefts = page.evaluate(
@@ -146,7 +146,7 @@ class TestRightToLeft:
         )
         assert lefts == sorted(lefts, reverse=True)
 
-    def test_a_merge_is_read_from_the_left(self, page: Any) -> None:
+    def test_merges_are_written_from_left_to_right(self, page: Any) -> None:
         word = "\u05e9\u05dc"
         tok = jeton.train([f"{word} {word}"], 5, level="char", pattern="none", progress=False)
         catalog = Catalog(cached=False)
@@ -162,14 +162,14 @@ class TestRightToLeft:
             page.goto("about:blank")
 
 
-def test_where_nothing_merges_there_is_no_step(open_page: Open) -> None:
+def test_a_text_without_merges_has_no_stepper(open_page: Open) -> None:
     page = open_page(view="why", tokenizer="bytes", text="ab")
     page.locator(".verdict", has_text="No neighbors can merge any more.").wait_for()
     assert page.locator(".stepper").is_hidden()
     assert "step 0 of 0" not in page.locator("main").inner_text()
 
 
-def test_entries_that_are_not_in_use_are_taken_apart_again(open_page: Open, page: Any) -> None:
+def test_unused_entries_are_split_again(open_page: Open, page: Any) -> None:
     """An answer as models with unused pieces have it."""
 
     def with_split(route: Any) -> None:
@@ -202,7 +202,7 @@ class TestMerges:
         explanation = SMALL.explain(TEXT)
         return [[explanation.name(id) for id in ids] for ids in explanation.sequences(explanation.pretokens[1])]
 
-    def test_forwards_and_back_by_buttons(self, open_page: Open, steps: list[list[str]]) -> None:
+    def test_buttons_step_forward_and_back(self, open_page: Open, steps: list[list[str]]) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=1)
         page.wait_for_selector(".symbols .t")
         assert len(steps) > 3
@@ -221,7 +221,7 @@ class TestMerges:
         page.get_by_label("First step").click()
         assert symbols(page) == steps[0]
 
-    def test_by_the_slider_and_its_keys(self, open_page: Open, steps: list[list[str]]) -> None:
+    def test_the_slider_and_its_keys_set_the_step(self, open_page: Open, steps: list[list[str]]) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=1)
         page.get_by_label("Step", exact=True).focus()
         page.keyboard.press("ArrowRight")
@@ -232,7 +232,7 @@ class TestMerges:
         page.keyboard.press("ArrowLeft")
         assert symbols(page) == steps[-2]
 
-    def test_the_pairs_that_compete_have_their_merge_numbers(self, open_page: Open) -> None:
+    def test_competing_pairs_have_their_merge_numbers(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=1)
         page.wait_for_selector(".rivals tbody tr")
         explanation = SMALL.explain(TEXT)
@@ -255,7 +255,7 @@ class TestMerges:
             state="hidden"
         )
 
-    def test_a_pair_that_is_there_twice_merges_from_the_left(self, open_page: Open) -> None:
+    def test_a_pair_that_occurs_twice_merges_from_the_left(self, open_page: Open) -> None:
         tok = jeton.train(["banana"], 257, pattern="none", tie_break="first", progress=False)  # a + n
         page = self.opened(open_page, "banana.json", tok.to_bytes(), "banan")
         page.locator(".verdict", has_text="a + n merges: it is the only pair of neighbors that can merge.").wait_for()
@@ -263,7 +263,7 @@ class TestMerges:
         assert page.locator(".symbols .next").all_text_contents() == ["a", "n"]
         assert page.locator(".symbols .t").nth(1).evaluate("one => one.classList.contains('next')")
 
-    def test_a_pair_that_overlaps_itself(self, open_page: Open) -> None:
+    def test_a_pair_that_overlaps_itself_merges_from_the_left(self, open_page: Open) -> None:
         tok = jeton.train(["aaaa"], 257, pattern="none", progress=False)
         page = self.opened(open_page, "overlap.json", tok.to_bytes(), "aaa")
         page.locator(".verdict", has_text="The pair is here 2 times, with overlaps: the leftmost merges").wait_for()
@@ -276,7 +276,7 @@ class TestMerges:
         page.locator(".verdict", has_text=said).wait_for()
         page.locator(".verdict", has_text="a + b has the same merge number: the leftmost merges first.").wait_for()
 
-    def test_bytes_in_place_of_a_character(self, open_page: Open) -> None:
+    def test_byte_fallback_and_unknown_characters_are_explained(self, open_page: Open) -> None:
         pieces = {f"<0x{byte:02X}>": (0.0, "byte") for byte in range(256)} | {"a": (-1.0, "normal")}
         page = self.opened(open_page, "bytes.model", write_model(pieces, "bpe", byte_fallback=True), "a\u00e9a")
         said = "A character that is not in the vocabulary becomes the tokens of its bytes (byte fallback)."
@@ -292,7 +292,7 @@ class TestMerges:
         page.get_by_text(f"{name} is open").wait_for()
         return page
 
-    def test_symbols_slide_together(self, open_page: Open) -> None:
+    def test_merging_symbols_are_animated(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text="the oldest", pretoken=1)
         page.wait_for_selector(".symbols .t")
         moving = """() => {
@@ -316,11 +316,13 @@ class TestMerges:
         page.get_by_text(f"step 3 of {len(steps) - 1}", exact=True).wait_for()
 
     @pytest.mark.parametrize(("pretoken", "step"), [(99, 99), (-1, -1), ("x", 1.5), ([], {})])
-    def test_one_that_is_not_there_is_another(self, open_page: Open, pretoken: object, step: object) -> None:
+    def test_an_out_of_range_pretoken_or_step_shows_a_valid_one(
+        self, open_page: Open, pretoken: object, step: object
+    ) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=pretoken, step=step)
         page.wait_for_selector(".symbols .t")
 
-    def test_every_kind_of_tokenizer_of_merges_ends_at_its_tokens(self, open_page: Open) -> None:
+    def test_character_merges_end_at_the_tokens(self, open_page: Open) -> None:
         tok = tokenizer("char gpt2")
         page = open_page(view="why", tokenizer="characters", text="the oldest tale")
         page.wait_for_selector(".split")
@@ -388,7 +390,7 @@ class TestOthers:
             assert reason.startswith({0: "all that is left", 1: "the one longer"}.get(more, f"the {more} longer"))
         assert axe_violations(there) == []
 
-    def test_merges_of_sentencepiece(self, there: Any, data: Path) -> None:
+    def test_sentencepiece_merges_end_at_the_tokens(self, there: Any, data: Path) -> None:
         there.goto("/#view=why&tokenizer=mistral-v1&text=hello+world")
         there.wait_for_selector(".symbols .t")
         there.get_by_label("Last step").click()
@@ -410,7 +412,7 @@ def test_entries_that_begin_a_word_do_not_continue_one(open_page: Open) -> None:
     page.locator(".verdict", has_text="No entry is a beginning of xun, so the whole pretoken is unknown: 0.").wait_for()
 
 
-def test_the_story_in_chinese(open_page: Open) -> None:
+def test_the_explanation_is_in_chinese(open_page: Open) -> None:
     page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=1, lang="zh")
     page.locator(".verdict", has_text="合并序号为").wait_for()
     page.locator(".sentence", has_text="是一个预切分片段：连续的字母").wait_for()
@@ -421,7 +423,7 @@ class TestHostile:
     @pytest.mark.parametrize(
         "text", ["<img src=x onerror=alert(1)>", "a\u202eb\u200bc", "\x00\x1b[31m", "z" + "\u0301" * 50]
     )
-    def test_it_is_shown_and_does_nothing(self, open_page: Open, text: str) -> None:
+    def test_hostile_text_is_shown_and_not_executed(self, open_page: Open, text: str) -> None:
         page = open_page(view="why", tokenizer="bytes", text=text)
         page.on("dialog", lambda dialog: pytest.fail("a dialog"))
         page.wait_for_selector(".symbols .t")
@@ -429,13 +431,13 @@ class TestHostile:
         shown = "".join(symbols(page))
         assert not {"\u202e", "\u200b", "\x00", "\x1b"} & set(shown)
 
-    def test_a_long_text_is_explained_as_far_as_one_reads(self, open_page: Open) -> None:
+    def test_the_beginning_of_a_long_text_is_explained(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small")
         page.get_by_label("Text", exact=True).fill("the oldest tale " * 10_000)
         page.get_by_text("The first 10,000 characters of 160,000 are explained").wait_for()
         page.wait_for_selector(".split")
 
-    def test_one_long_word_can_be_stepped_through(self, open_page: Open) -> None:
+    def test_a_long_word_can_be_stepped_through(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text="oldtale" * 100)
         page.get_by_label("Last step").click()
         page.locator(".verdict", has_text="No neighbors can merge any more.").wait_for()
@@ -446,7 +448,7 @@ class TestHostile:
 @pytest.mark.parametrize(
     "context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"]
 )
-def test_no_violation_of_accessibility(open_page: Open, context_options: dict[str, Any]) -> None:
+def test_the_view_has_no_accessibility_violations(open_page: Open, context_options: dict[str, Any]) -> None:
     page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=1, step=2)
     page.wait_for_selector(".symbols .t")
     page.locator("summary").click()
