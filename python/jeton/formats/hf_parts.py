@@ -1,8 +1,8 @@
 """Conversion between the pipeline stages of `tokenizer.json` and those of a `Definition`.
 
 A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
-Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component; and plain
-concatenation needs no decoder.
+Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component, except as a
+decoder that changes an added token; and plain concatenation needs no decoder.
 
 A new component needs, besides its name here:
 
@@ -48,6 +48,7 @@ DECODERS = (
     "BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece",
 )  # fmt: skip
 
+_BYTES: JSON = dict(BYTE_LEVEL)
 _MAX_REPLACED = 64  # HF searches each token for each of them
 _JOIN: JSON = {"type": "Join", "separator": " "}  # HF's default without a decoder
 _FUSE: JSON = {"type": "Fuse"}
@@ -192,9 +193,9 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
                 return _sequence("decoders", [_replace(mark, " "), _FUSE, _STRIP_LAST_SPACE])
             if model.level == "byte":
                 space = "\u0120"  # a space in the byte alphabet
-                return _sequence("decoders", [_replace(mark, space), BYTE_LEVEL, _STRIP_LAST_SPACE])
+                return _sequence("decoders", [_replace(mark, space), _BYTES, _STRIP_LAST_SPACE])
             return {"type": "BPEDecoder", "suffix": mark}
-        return BYTE_LEVEL if definition.is_byte_level else _FUSE
+        return _BYTES if definition.is_byte_level else _FUSE
     if definition.decoder == (_JOIN,):
         return None
     written: list[JSON] = []

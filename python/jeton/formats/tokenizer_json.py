@@ -231,7 +231,7 @@ def _added_token(id: int, token: AddedToken) -> JSON:
 
 def _contents(tok: Tokenizer) -> list[tuple[str, bool]]:
     """Returns the content of each added token, and whether it is normalized."""
-    return [(token.content, token.normalized) for token in added_tokens(tok._core).values()]
+    return [(content, bool(bits & FLAGS["normalized"])) for _, content, _, bits in tok._core.added_tokens()]
 
 
 def _free_mark(tok: Tokenizer) -> str:

@@ -200,6 +200,9 @@ impl Plan {
 /// Returns the bytes of `id`: those of its content, unless it is respelled.
 #[inline]
 pub(super) fn content<'a>(vocab: &'a Vocab, respelled: &'a HashMap<u32, Vec<u8>>, id: u32) -> &'a [u8] {
+    if respelled.is_empty() {
+        return vocab.content(id); // nearly always, and without a hash
+    }
     respelled.get(&id).map_or_else(|| vocab.content(id), Vec::as_slice)
 }
 

@@ -133,7 +133,9 @@ fn added_tokens_in_the_byte_alphabet() {
         assert_eq!(bytes, joined);
         assert_eq!(decoder.decode_text(&vocab, ids, skip).unwrap(), String::from_utf8_lossy(&bytes));
         let mut stream = decoder.stream(skip, InvalidUtf8::Replace);
-        ids.iter().for_each(|&id| drop(decoder.push(&vocab, &mut stream, &[id]).unwrap()));
+        for &id in ids {
+            decoder.push(&vocab, &mut stream, &[id]).unwrap();
+        }
         decoder.finish(&mut stream).unwrap();
         assert_eq!(stream.text(), String::from_utf8_lossy(&bytes));
         bytes

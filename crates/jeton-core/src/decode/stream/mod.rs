@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 
 use super::contents::put;
 use super::entries::unknown;
-use super::parts::Plan;
+use super::parts::{content, Plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{Kind, Vocab};
 
@@ -248,8 +248,9 @@ impl Stream {
         let skip = self.skip_special;
         let mut kept = entries.filter(|&(_, kind)| !(skip && kind == Kind::Special));
         match (&mut self.plan, plan) {
-            (PlanState::Contents(space), Plan::Contents { .. }) => {
-                kept.for_each(|(id, kind)| put(plan.content(vocab, id), kind, space, &mut self.bytes));
+            (PlanState::Contents(space), Plan::Contents { respelled }) => {
+                let bytes = &mut self.bytes;
+                kept.for_each(|(id, kind)| put(content(vocab, respelled, id), kind, space, bytes));
             }
             (PlanState::Sentence(state), Plan::Sentence(sentence)) => {
                 let bytes = &mut self.bytes;
