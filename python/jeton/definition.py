@@ -83,7 +83,7 @@ class Pattern:
         """
         if pattern is None:
             return cls("none", False)
-        instance(pattern, "pattern", str, "a string: a name or a regex")
+        instance(pattern, "pattern", str, "a string (a name or a regex)")
         try:
             pattern.encode()
         except UnicodeEncodeError:

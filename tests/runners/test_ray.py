@@ -146,7 +146,7 @@ def test_errors_of_a_node_name_the_node(connected: Any, tmp_path: Path, monkeypa
         list(run_ray(marks, [0], prepare=marks.fail))
     assert caught.value.path == "out"
     monkeypatch.setattr(ray_tasks, "_version", lambda: "99.0")
-    with pytest.raises(ConfigError, match=rf"^node .* has Jeton {jeton.__version__}, and the driver has 99\.0"):
+    with pytest.raises(ConfigError, match=rf"^node .* has Jeton {jeton.__version__}, but the driver has 99\.0"):
         list(run_ray(marks, [0]))
     with pytest.raises(ConfigError, match="this process is connected to"):
         list(run_ray(marks, [0], address="192.0.2.1:1"))

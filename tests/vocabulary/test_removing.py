@@ -174,7 +174,7 @@ def test_with_a_corpus_and_kept_tokens(tok: Tokenizer) -> None:
         ({"remove": ["nothing like it"]}, "remove: .*nothing like it"),
         ({"remove": ["a"]}, "remove: 'a' is an initial symbol"),
         ({"remove": ["Ġw"]}, "remove: 'Ġw' is merged into .*, which stays"),
-        ({"remove": ["<s>"], "keep": ["<s>"]}, "keep and remove both have '<s>'"),
+        ({"remove": ["<s>"], "keep": ["<s>"]}, "keep and remove both contain '<s>'"),
         ({"remove": ["<s>"], "vocab_size": 260}, "remove= and vocab_size= together need a corpus"),
         ({"remove": ["<s>"], "corpus": CORPUS, "vocab_size": 282}, "vocab_size=282 is above 281"),
         ({"remove": "<s>"}, "remove='<s>' is not a list"),

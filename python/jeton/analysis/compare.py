@@ -313,12 +313,14 @@ def compare(
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")
     if isinstance(toks, Tokenizer):
-        texts = items(text, "text", "a pair of texts, as one Tokenizer requires")
+        texts = items(
+            text, "text", "a pair of texts; to compare tokenizers on one text, pass them as a list or a mapping"
+        )
         if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
             raise wrong(
                 "text",
                 text,
-                "a pair of texts, as one Tokenizer requires; pass several tokenizers as a list or a mapping",
+                "a pair of texts; to compare tokenizers on one text, pass them as a list or a mapping",
             )
         difference = TextDifference(toks, (texts[0], texts[1]), special)
         _ = difference.ids  # an error of a text is raised here

@@ -140,7 +140,7 @@ def _sources(corpus: Any, by_file: bool) -> list[tuple[str, Corpus]]:
     if isinstance(corpus, Mapping):
         named = [(name, Corpus.of(each)) for name, each in corpus.items()]
         for name, _ in named:
-            instance(name, "corpus", str, "a name of a source, a string")
+            instance(name, "corpus", str, "a name of a source (a string)")
     else:
         whole = Corpus.of(corpus)
         places = _places(whole.sources)

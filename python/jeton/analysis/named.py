@@ -37,6 +37,6 @@ def named_tokenizers(toks: Any, option: str, verb: str) -> dict[str, Tokenizer]:
         raise ConfigError(f"{option} is empty: there are no tokenizers to {verb}", option=option)
     for name, tok in named.items():
         if not isinstance(name, str):
-            raise wrong(option, name, "a name, a string")
+            raise wrong(option, name, "a name (a string)")
         instance(tok, f"{option}[{name!r}]", Tokenizer, "a Tokenizer; jeton.load loads one from a path or a name")
     return named

@@ -108,7 +108,7 @@ def split(
     if limit == 0:
         raise ConfigError(f"{keyword('max_tokens', max_tokens)} leaves no token for the text")
     if overlap >= limit:
-        raise ConfigError(f"{keyword('overlap', overlap)} is not less than the {limit} tokens of a chunk")
+        raise ConfigError(f"{keyword('overlap', overlap)} must be less than the {limit} tokens of a chunk")
     if at in STRUCTURES:
         return [Chunk(*fields) for fields in structured_split(core, text, limit, overlap, at, special)]
     return core.split(text, limit, overlap, at, special, Chunk)

@@ -385,17 +385,19 @@ def refuse_keywords(unknown: Mapping[str, Any]) -> None:
         TypeError: there is an unknown keyword.
 
     Examples:
-        >>> refuse_keywords({"enable_thinking": False})
+        >>> refuse_keywords({"greeting": "hi"})
         Traceback (most recent call last):
             ...
-        TypeError: chat() has no keyword 'enable_thinking'; a variable of the template: variables={'enable_thinking': …}
+        TypeError: chat() has no keyword 'greeting'; pass variables of the template as variables={'greeting': …}
     """
     for name in unknown:
         if name in _FOREIGN_KEYWORDS:
             raise TypeError(f"chat() has no keyword {name!r}; in Jeton: {_FOREIGN_KEYWORDS[name]}")
         close = get_close_matches(name, _KEYWORDS, 1)
         hint = f"did you mean {close[0]}=…? Or " if close else ""
-        raise TypeError(f"chat() has no keyword {name!r}; {hint}a variable of the template: variables={{{name!r}: …}}")
+        raise TypeError(
+            f"chat() has no keyword {name!r}; {hint}pass variables of the template as variables={{{name!r}: …}}"
+        )
 
 
 def checked_templates(tok: ChatTokenizer, template: object) -> Any:
@@ -424,7 +426,7 @@ def _checked(tok: ChatTokenizer, template: object) -> str:
         ConfigError: not a string.
     """
     if not isinstance(template, str) or not template:
-        raise wrong("template", template, "a chat template: a string")
+        raise wrong("template", template, "a chat template (a string)")
     source = choose(None, template, tools=False)
     if template in PRESETS:
         check_tokens(template, added_spellings(tok))

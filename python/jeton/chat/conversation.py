@@ -668,7 +668,7 @@ def _integers(ids: Iterable[int]) -> list[int]:
     try:
         return [index(id) for id in ids]
     except TypeError:
-        raise wrong("ids", ids, "a sequence of ids: integers") from None
+        raise wrong("ids", ids, "a sequence of integer ids") from None
 
 
 # ── spans ───────────────────────────────────────────────────────────────────────────────────────────────────────────

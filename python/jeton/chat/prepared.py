@@ -122,9 +122,9 @@ def _remedy(tok: HasCore) -> str:
     if not names:
         return (
             f"pass {keyword('template')} with a Jinja template; none of Jeton's own ({', '.join(PRESETS)}) "
-            "fits the tokenizer's special tokens; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds "
-            "those of ChatML; "
-            "jeton.chat_count(tok, messages) estimates what OpenAI's API counts"
+            "fits the tokenizer's special tokens; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) "
+            "(jeton add-tokens --chat-template chatml) adds those of ChatML; jeton.chat_count(tok, messages) "
+            "(jeton chat count) estimates what OpenAI's API counts"
         )
     names = [repr(name) for name in names]
     return (

@@ -69,5 +69,7 @@ def _by_name(option: str, names: tuple[str, ...], values: tuple[Any, ...]) -> An
     if len(values) <= 1:
         return values[0] if values else None
     if len(values) != len(names):
-        raise click.UsageError(f"{option} is given {len(values)} times, for {len(names)} tokenizers")
+        raise click.UsageError(
+            f"{option} is given {len(values)} times for {len(names)} tokenizers; pass one for all, or one after each -t"
+        )
     return dict(zip(names, values, strict=True))

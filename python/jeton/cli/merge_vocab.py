@@ -44,7 +44,7 @@ def merge_vocab(
       jeton merge-vocab -t r50k_base -t chinese.json -o both.json --corpus-a english.txt --corpus-b chinese.txt --json
     """
     if len(names) != 2:
-        raise click.UsageError(f"-t is given {len(names)} times, and merge-vocab takes two tokenizers")
+        raise click.UsageError(f"-t is given {len(names)} times, but merge-vocab takes two tokenizers")
     output.check()
     a, b = (jeton.load(name, pattern=pattern) for name in names)
 

@@ -19,7 +19,6 @@ __all__ = ["prune"]
 @click.option("-s", "--vocab-size", type=Count(1), metavar="N", help="Number of entries to keep: 64000, 64k.")
 @click.option(
     "--keep",
-    "lists",
     type=click.File(encoding="utf-8"),
     multiple=True,
     metavar="FILE",
@@ -27,7 +26,6 @@ __all__ = ["prune"]
 )
 @click.option(
     "--remove",
-    "removed",
     type=click.File(encoding="utf-8"),
     multiple=True,
     metavar="FILE",
@@ -48,8 +46,8 @@ def prune(
     output: SurgeryOutput,
     corpus: tuple[str, ...],
     vocab_size: int | None,
-    lists: tuple[Any, ...],
-    removed: tuple[Any, ...],
+    keep: tuple[Any, ...],
+    remove: tuple[Any, ...],
     drop_references: bool,
     keep_ids: bool,
 ) -> None:
@@ -71,8 +69,8 @@ def prune(
         tok,
         places if corpus else None,
         vocab_size=vocab_size,
-        keep=_tokens(lists),
-        remove=_tokens(removed),
+        keep=_tokens(keep),
+        remove=_tokens(remove),
         drop_references=drop_references,
         compact=not keep_ids,
     )

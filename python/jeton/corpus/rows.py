@@ -45,7 +45,7 @@ __all__ = [
     "valid_column",
 ]
 
-_RIGHT_ONE = f"name the right one with {keyword('field')} of the corpus"
+_RIGHT_ONE = f"name the right one with {keyword('field')}"
 
 
 class BadRowError(Exception):

@@ -438,7 +438,7 @@ class SourceReader:
             found = ", ".join(map(repr, names[:8]))
             message = (
                 f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with "
-                f"{keyword('field')} of the corpus"
+                f"{keyword('field')}"
             )
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])

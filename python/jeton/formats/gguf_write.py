@@ -237,7 +237,9 @@ def _template(tok: Tokenizer, kind: str, losses: dict[str, str]) -> dict[str, An
         or (kind == "bert" and not (before and after))
         or (kind == "gemma4" and not before)
     ):
-        losses["template"] = "what it adds to a text: llama.cpp adds at most one token before a text and one after it"
+        losses["template"] = (
+            "what this tokenizer adds to a text: llama.cpp adds at most one token before a text and one after it"
+        )
     ids = {f"{first}_token_id": before[0]} if before else {}
     ids |= {f"{last}_token_id": after[0]} if after else {}
     flags = {} if kind == "bert" else {"add_bos_token": bool(before), "add_eos_token": bool(after)}
@@ -290,7 +292,7 @@ def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str])
     if most[0] < len(_PROBES):
         probe = next(text for text, ours, theirs in zip(_PROBES, own, found, strict=True) if ours != theirs)
         losses["pattern"] = (
-            f"how it splits text: llama.cpp's nearest pre-tokenizer, {best}, splits {probe!r} differently"
+            f"how this tokenizer splits text: llama.cpp's nearest pre-tokenizer, {best}, splits {probe!r} differently"
         )
     return best
 

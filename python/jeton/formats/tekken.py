@@ -47,7 +47,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         facts = json.loads(file.rest)
         config = facts.get("config")
         if not isinstance(config, dict):
-            raise FormatError("not a tekken.json: there is no config", place="$.config")
+            raise FormatError("not a tekken.json: it has no config", place="$.config")
         num_special = _number(config, "default_num_special_tokens", MAX_SPECIAL)
         vocab_size = _number(config, "default_vocab_size", num_special + len(file))
         if vocab_size < num_special + 256:

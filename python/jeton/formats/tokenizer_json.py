@@ -390,7 +390,7 @@ _PLACES = {  # stage → JSON path
 def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = False) -> Tokenizer:
     model = top.get("model")
     if not isinstance(model, dict):
-        raise FormatError("not a tokenizer.json: there is no model", place="$.model")
+        raise FormatError("not a tokenizer.json: it has no model", place="$.model")
     for name in ("truncation", "padding"):
         if not isinstance(top.get(name), dict | None):
             raise FormatError(f"{name} is not an object", place=f"$.{name}")

@@ -89,7 +89,7 @@ def with_roles(
 
 def _check_token(tok: _RoleTokenizer, role: str, token: object) -> None:
     if not isinstance(token, str) or not token:
-        raise wrong(role, token, "a special token: a string")
+        raise wrong(role, token, "a special token (a string)")
     if token in tok.special_tokens:
         return
     try:

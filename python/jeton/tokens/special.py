@@ -52,8 +52,8 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
         )
     for token in special:
         if token not in special_tokens:
-            known = ", ".join(map(repr, special_tokens)) or "none"
-            raise SpecialTokenError(f"the tokenizer has no special token {token!r}; it has: {known}", token=token)
+            known = f"it has: {', '.join(map(repr, special_tokens))}" if special_tokens else "it has no special tokens"
+            raise SpecialTokenError(f"the tokenizer has no special token {token!r}; {known}", token=token)
     if len(special) >= len(special_tokens) and all(token in special for token in special_tokens):
         return "all"
     return [special_tokens[token] for token in special] or None
@@ -70,7 +70,7 @@ def spell(token: object, option: str = "special_tokens") -> bytes:
         b'<|end|>'
     """
     if not isinstance(token, str) or not token:
-        raise wrong(option, token, "a token: a string that is not empty")
+        raise wrong(option, token, "a token (a non-empty string)")
     try:
         return token.encode()
     except UnicodeEncodeError:

@@ -171,7 +171,7 @@ def file_path(value: Any, option: str) -> str:
         >>> file_path(7, "path")
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: path=7 is not a path: a str or a Path
+        jeton.errors.ConfigError: path=7 is not a path (a str or a Path)
     """
     try:
         text = os.fspath(value)
@@ -179,7 +179,7 @@ def file_path(value: Any, option: str) -> str:
             return text
     except (TypeError, UnicodeEncodeError):
         pass
-    raise wrong(option, value, "a path: a str or a Path")
+    raise wrong(option, value, "a path (a str or a Path)")
 
 
 def items(value: Any, option: str, expected: str) -> list[Any]:
@@ -205,7 +205,7 @@ def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
     """
     from collections.abc import Mapping
 
-    expected = 'a list of components, as in [{"type": "NFC"}]'
+    expected = 'a list of components, such as [{"type": "NFC"}]'
     if isinstance(value, Mapping):
         raise wrong(option, value, expected)
     found = tuple(items(value, option, expected))

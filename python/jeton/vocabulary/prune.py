@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..corpus import Corpus, CorpusLike
 from ..definition import Bpe, Pieces, Unigram, WordPiece
-from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError, keyword
+from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError, keyword, named
 from ..tokenizer import Tokenizer
 from ..tokens.kinds import UNREACHABLE
 from ..training import Counts
@@ -184,7 +184,9 @@ def _kept(tok: Tokenizer, keep: Iterable[int | str | bytes], removed: NDArray[np
     """Ids of the tokens to keep."""
     kept = _mask(tok, keep, "keep")
     if (both := np.flatnonzero(kept & removed)).size:
-        raise ConfigError(f"keep and remove both have {tok.id_to_token(int(both[0]))!r}", option="remove")
+        raise ConfigError(
+            f"{named('keep')} and {named('remove')} both contain {tok.id_to_token(int(both[0]))!r}", option="remove"
+        )
     return kept
 
 

@@ -134,7 +134,7 @@ function readJson(core, data) {
   const { json: file } = core({ do: "open", format: "tokenizer_json" }, data);
   const top = JSON.parse(file.rest);
   const { model } = top;
-  if (!isObject(model)) throw formatError("not a tokenizer.json: there is no model", "$.model");
+  if (!isObject(model)) throw formatError("not a tokenizer.json: it has no model", "$.model");
   const own = model.jeton;
   const added = readAdded(core, top, file, own);
   const { definition, mark } = own ? { definition: own.definition, mark: own.end_of_word ?? "" } : theirs(core, top, file);

@@ -53,7 +53,7 @@ def languages(
         Petrov et al. 2023, arXiv 2305.15425; Ahia et al. 2023, arXiv 2305.13707.
     """
     named = {"tok": toks} if isinstance(toks, Tokenizer) else named_tokenizers(toks, "toks", "compare")
-    instance(relative_to, "relative_to", str, "a name of a file without its suffix, a string")
+    instance(relative_to, "relative_to", str, "the name of a file without its suffix (a string)")
     place = PARAGRAPH if folder is None else file_path(folder, "folder")
     texts, left_out = parallel_texts(place, relative_to)
     sources = {language.key: [text] for language, text in texts.items()}
