@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -95,3 +96,35 @@ def test_no_ids_are_an_empty_array() -> None:
     assert tok.encode_array("").shape == (0,)
     assert tok.encode_batch([]).ids.shape == (0,)
     assert tok.encode_batch([]).offsets.tolist() == [0]
+
+
+@pytest.mark.parametrize("special", ["all", "raise", {"</s>"}])
+def test_cached_ids_without_permission_are_not_those_with_it(special: str | set[str]) -> None:
+    """Only a model with a special token among its pieces makes ids depend on the permission."""
+    pieces = [["<unk>", 0.0], ["</s>", -1.0], ["▁", -2.0], *([piece, -3.0] for piece in "abcs</>x0123456789")]
+    definition = {
+        "normalizer": {"type": "NFKC"},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "▁"}],
+        },
+        "decoder": {"type": "Metaspace", "replacement": "▁"},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
+        "added_tokens": [{"id": id, "content": piece, "special": True} for id, (piece, _) in enumerate(pieces[:2])],
+    }
+    tok = jeton.Tokenizer.from_bytes(json.dumps(definition).encode())
+    text = "a＜/s＞b"  # NFKC makes the token of it
+
+    def encoded() -> list[int] | type[Exception]:
+        try:
+            return tok.encode(text, special=special)
+        except jeton.JetonError as error:
+            return type(error)
+
+    first = encoded()
+    assert first == (jeton.SpecialTokenError if special == "raise" else [2, 3, 1, 4])
+    others = " ".join("ab"[at % 2] * (at % 14 + 1) + f"{at}x" for at in range(3000))
+    for _ in range(2):  # so many misses that the caches are allocated
+        plain = tok.encode(f"{others} {text}", special="none")
+    assert 1 not in plain
+    assert encoded() == first

@@ -38,6 +38,7 @@ const LONG_BITS: [u32; 2] = [11, 17];
 /// Caches, with the keys of a group.
 pub(super) struct Caches {
     pretokens: PretokenCache,
+    empty: PretokenCache, // for calls whose results depend on the permitted special tokens
     medium: MediumCache,
     long: LongCache,
     has_long: bool,      // true after `allocate_long`
@@ -51,6 +52,7 @@ impl Default for Caches {
     fn default() -> Self {
         Self {
             pretokens: PretokenCache::new(1, 1),
+            empty: PretokenCache::new(1, 1),
             medium: MediumCache::new(UNALLOCATED_BITS, UNALLOCATED_BITS),
             long: LongCache::new(UNALLOCATED_BITS, UNALLOCATED_BITS),
             has_long: false,
@@ -85,9 +87,9 @@ impl Caches {
         self.max_pretoken = short_key::MAX_BYTES;
     }
 
-    /// Returns the pretoken cache.
-    pub(super) fn pretokens(&self) -> &PretokenCache {
-        &self.pretokens
+    /// Returns the pretoken cache, or an empty one if `is_used` is false.
+    pub(super) fn pretokens(&self, is_used: bool) -> &PretokenCache {
+        if is_used { &self.pretokens } else { &self.empty }
     }
 
     /// Returns all caches.

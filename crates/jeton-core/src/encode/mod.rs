@@ -750,10 +750,11 @@ impl EncodeCall<'_> {
         pending: &mut Peekable<Iter<'_, (u32, Between)>>,
         is_text: bool,
     ) {
+        let uses_caches = self.uses_caches();
         let EncodeWorker { batch, caches, ids, misses, bytes, between, .. } = &mut *self.worker;
         for from in (0..bounds.len() - 1).step_by(BATCH) {
             let bounds = &bounds[from..bounds.len().min(from + BATCH + 1)];
-            let found = batch.find(table, caches.pretokens(), text, bounds, ids);
+            let found = batch.find(table, caches.pretokens(uses_caches), text, bounds, ids);
             let misses_before = misses.len();
             for &left in found.left {
                 let at = left.at as usize;
@@ -920,7 +921,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Returns true if results do not depend on the permitted special tokens.
+    /// Returns true if results do not depend on the permitted special tokens: none are permitted, or the model has none.
     fn uses_caches(&self) -> bool {
         matches!(self.special, Specials::None)
     }
