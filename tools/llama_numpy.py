@@ -108,7 +108,7 @@ def read_gguf(path: Path) -> tuple[Llama, dict[str, Any]]:
     """A model, and the metadata of the file.
 
     Raises:
-        ValueError: another architecture, or untied or scaled parts that the forward pass does not have.
+        ValueError: the forward pass lacks what the file has: another architecture, untied weights, or scaling.
     """
     import gguf
 

@@ -1,4 +1,4 @@
-"""Data of the worker, which the server's endpoints read from files, catalogs and Python's tables of Unicode."""
+"""Data for the page's worker: what the server's endpoints read from files, catalogs and Python's Unicode tables."""
 
 from __future__ import annotations
 

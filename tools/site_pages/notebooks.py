@@ -167,7 +167,7 @@ def run(example: doctest.Example, namespace: dict[str, Any], place: str) -> Cell
 
 
 def execute(source: str, namespace: dict[str, Any]) -> tuple[str, Any, Exception | None]:
-    """Runs a cell: what it prints, the value of its last line if that is an expression, and its exception."""
+    """Runs a cell; returns what it prints, the value of its last line if that is an expression, and its exception."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     value, error = None, None

@@ -442,7 +442,7 @@ class _Verifier:
             self._samples[number] = make_encoder(tok, plan, reader).encode(batch), 0, 0
 
     def _find_samples(self, stem: str, found: Documents, folder: Path) -> None:
-        """Compares the documents of the samples that are in a shard."""
+        """Compares the documents of a shard that are samples with their expected ids."""
         origins = read_origins(folder, stem)
         if len(origins) != len(found):
             self._problems.append(f"{stem}: {len(origins):,} origins of {len(found):,} documents or pieces")

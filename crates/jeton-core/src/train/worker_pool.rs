@@ -19,7 +19,7 @@ const SPINS: usize = 4096;
 pub enum ShardTask {
     /// Merge a pair everywhere.
     Merge(Merging),
-    /// Fill the posting lists of the new pairs, with the total number of pairs.
+    /// Fill the posting lists of the new pairs. Holds the total number of pairs.
     FillPostings(usize),
 }
 

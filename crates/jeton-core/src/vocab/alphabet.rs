@@ -327,7 +327,7 @@ impl Alphabet {
         (id != NO_ID).then_some(id)
     }
 
-    /// Returns true if an entry with this content is one character, at the start of a pretoken or inside it.
+    /// Returns true if the content is one character, alone or after the prefix of pieces inside a pretoken (`##`).
     pub fn is_unit(&self, content: &[u8]) -> bool {
         single_char(content).or_else(|| self.unit_inside(content)).is_some()
     }

@@ -105,7 +105,7 @@ class _Group:
     results: Results
 
     def add(self, reader: Reader, found: Results) -> None:
-        """Adds a reader. Its results may include texts that no other reader compares."""
+        """Adds a reader. Its results may include texts that its group does not have yet."""
         self.readers.append(reader)
         ids = [a if a is not None else b for a, b in zip(self.results.ids, found.ids, strict=True)]
         framed = found.framed if self.results.framed is None else self.results.framed

@@ -70,9 +70,9 @@ class LanguageTable:
         return self.cells[self._row(names[0])][self._column(names[1])]
 
     def relative(self, language: str, tokenizer: str) -> float:
-        """Tokens of a language, divided by the tokens of the baseline language, by one tokenizer. Language by key.
+        """Tokens of a language, given by its key, relative to the baseline language, with one tokenizer.
 
-        Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages", premium.
+        Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages", which calls it the premium.
         """
         return self.relative_rows()[self._row(language)][self._column(tokenizer)]
 
