@@ -108,7 +108,7 @@ def read_gguf(path: Path) -> tuple[Llama, dict[str, Any]]:
     """A model, and the metadata of the file.
 
     Raises:
-        ValueError: the forward pass lacks what the file has: another architecture, untied weights, or scaling.
+        ValueError: the model is not a Llama, or has biases, an output matrix of its own, or RoPE scaling.
     """
     import gguf
 

@@ -174,7 +174,7 @@ def stage(file: str, function: str) -> str:
 
 
 def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[str, list[float]]:
-    """Measures a cell (vocabulary, text, phase, caches): instructions per byte, L1 and L2 misses per KB of each stage."""
+    """Measures a cell (vocabulary, text, phase, caches): per stage, instructions per byte, L1 and L2 misses per KB."""
     vocabulary, text, phase, caches = cell
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, str(half)) for half in range(2)]

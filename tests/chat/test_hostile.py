@@ -223,7 +223,8 @@ def test_chat_templates_of_invalid_types_are_refused(own: Any) -> None:
 
 def test_a_tokenizer_that_fits_no_preset_names_the_estimate() -> None:
     with pytest.raises(
-        ChatTemplateError, match=r"no chat template; .*; jeton\.chat_count\(tok, messages\) \(jeton chat count\) estimates"
+        ChatTemplateError,
+        match=r"no chat template; .*; jeton\.chat_count\(tok, messages\) \(jeton chat count\) estimates",
     ):
         jeton.Tokenizer.from_merges({104: b"h"}, []).chat(HI)
 

@@ -121,7 +121,8 @@ def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: di
 
     def special(texts: list[str]) -> Lists:
         split = [re.split(f"({spelled})", text) for text in texts]  # every second part is a special token
-        ids = iter(plain([part for parts in split for part in parts[::2]]))  # a single call, because every call starts a thread
+        # a single call, because every call starts a thread
+        ids = iter(plain([part for parts in split for part in parts[::2]]))
         found: list[list[int]] = []
         for parts in split:
             found.append([*next(ids)])

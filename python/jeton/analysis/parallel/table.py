@@ -72,7 +72,8 @@ class LanguageTable:
     def relative(self, language: str, tokenizer: str) -> float:
         """Tokens of a language, given by its key, relative to the baseline language, with one tokenizer.
 
-        Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages", which calls it the premium.
+        Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages", which calls it
+        the premium.
         """
         return self.relative_rows()[self._row(language)][self._column(tokenizer)]
 
