@@ -119,7 +119,10 @@ impl Decoder {
     pub fn decode_text(&self, vocab: &Vocab, ids: &[u32], skip_special: bool) -> Result<String> {
         let mut bytes = Vec::new();
         match &self.plan {
-            Plan::Contents { .. } => bytes = self.decode(vocab, ids, skip_special)?.into_vec(),
+            Plan::Contents { respelled } if respelled.is_empty() => {
+                bytes = Contents::new(vocab, ids, skip_special)?.into_vec();
+            }
+            Plan::Contents { respelled } => bytes = bytes_with_starts(vocab, respelled, ids, skip_special)?.0,
             Plan::Sentence(sentence) => {
                 let mut writing = sentence.start(0, true);
                 each(vocab, ids, skip_special, |id, kind| writing.put(id, kind, vocab.content(id), &mut bytes))?;
