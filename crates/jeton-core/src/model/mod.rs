@@ -152,7 +152,7 @@ impl Model {
     ) -> Result<Vec<Segmentation>> {
         match self {
             Self::Unigram(model) => model.nbest(pretoken, n, special, keep_going),
-            _ => Err(Error::config("only Unigram models rank segmentations")),
+            _ => Err(Error::config("only Unigram models have n-best segmentations")),
         }
     }
 
@@ -168,7 +168,7 @@ impl Model {
     ) -> Result<Vec<PlacedSegmentation>> {
         match self {
             Self::Unigram(model) => model.nbest_with_ends(pretoken, n, Specials::None, keep_going),
-            _ => Err(Error::config("only Unigram models rank segmentations")),
+            _ => Err(Error::config("only Unigram models have n-best segmentations")),
         }
     }
 

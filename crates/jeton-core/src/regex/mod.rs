@@ -106,7 +106,7 @@ impl Regex {
         match syntax::parse(text).and_then(compile) {
             Ok((program, can_be_empty)) => Ok(Self { text: text.to_owned(), program, can_be_empty }),
             Err(Refusal { what, at }) => Err(Error::config(format!(
-                "the pattern `{text}` does not compile: {what}, at byte {at} of the pattern"
+                "the pattern `{text}` does not compile because of {what}, at byte {at} of the pattern"
             ))),
         }
     }
