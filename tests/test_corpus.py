@@ -531,7 +531,7 @@ class TestEncodings:
         assert texts(open_corpus([Source(other, encoding=encoding, documents=documents)])) == expected
         assert texts(open_corpus([CHINESE.encode(encoding), "ein Jeton"], encoding=encoding)) == [CHINESE, "ein Jeton"]
 
-    def test_rows_in_another_encoding(self, tmp_path: Path) -> None:
+    def test_rows_in_another_encoding_are_read(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.jsonl"
         path.write_bytes("".join(f'{{"text": "第{i}行"}}\n' for i in range(50)).encode("gb18030"))
         assert texts(open_corpus(path, encoding="gb18030")) == [f"第{i}行" for i in range(50)]

@@ -717,7 +717,7 @@ class TestDamage:
             assert [one.data.decode() for one in open_corpus(path, errors="skip")] == ["b"]
 
 
-def test_the_content_of_json(tmp_path: Path) -> None:
+def test_json_is_recognized_by_content(tmp_path: Path) -> None:
     cases = {
         b'{"text": "a"}\n{"text": "b"}\n': "rows",
         b'\xef\xbb\xbf\n {"text": "a"}\r\n\r\n{"text": "b"}': "rows",

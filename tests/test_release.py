@@ -26,7 +26,7 @@ def answers(content: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advisories, "get", lambda address: content.get(address.removeprefix("index/")))
 
 
-def test_advisories_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_advisories_are_listed_unless_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [
         {"id": "PYSEC-1", "fixed_in": ["1.1"], "summary": "bad", "withdrawn": None},
         {"id": "PYSEC-2", "fixed_in": [], "summary": None, "link": "there"},
@@ -57,7 +57,7 @@ def test_a_release_that_cannot_be_checked_is_a_finding(monkeypatch: pytest.Monke
         ("jeton/cli/train.py", f"# {ROOT}/x".encode(), 1),
     ],
 )
-def test_paths_of_a_machine(name: str, content: bytes, num_findings: int) -> None:
+def test_paths_of_a_machine_are_found(name: str, content: bytes, num_findings: int) -> None:
     assert len(list(check_wheel.machine_paths(name, content))) == num_findings
 
 
@@ -68,7 +68,7 @@ def test_the_tag_that_auditwheel_grants() -> None:
     assert check_wheel.granted_tag(f"{name}\nis not a platform wheel") is None
 
 
-def test_placeholders_in_the_metadata() -> None:
+def test_placeholders_in_the_metadata_are_found() -> None:
     metadata = b"Name: jeton\nProject-URL: Source, https://%s/jeton\n\nHome-page: https://example.org\n"
     name = "jeton-1.0.0.dist-info/METADATA"
     assert list(check_wheel.placeholders(name, metadata % b"code.test")) == []

@@ -106,7 +106,7 @@ print(repr(growing), growing.append("c"))
     assert run(code) == "GrowingText(2 bytes, 2 tokens, 1 of them stable) (2, [99])\n"
 
 
-def test_a_finalizer_that_uses_the_stream_whose_call_fails() -> None:
+def test_a_finalizer_may_use_the_stream_during_its_error() -> None:
     """Creating the exception may run the garbage collector."""
     code = """
 import gc
@@ -140,7 +140,7 @@ CASES = ("growing", "stream_slices", "counts", "encode_batch", "count_pretokens"
 
 @pytest.mark.parametrize("case", rest_is_slow(CASES, lambda case: False, "handlers of growing texts and streams"))
 @pytest.mark.timeout(300)
-def test_handlers_that_use_everything(case: str) -> None:
+def test_handlers_may_make_every_call(case: str) -> None:
     if case == "transformers":
         pytest.importorskip("transformers")
     report = signal_handlers.check(case)

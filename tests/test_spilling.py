@@ -628,7 +628,7 @@ def learner(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[byte
 
 
 @pytest.mark.slow(reason="test_learning_goes_on_from_its_merges; test_kill_9_at_any_time kills counting")
-def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
+def test_learning_completes_after_kill_9(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     """The process is killed each time it has saved more merges, until it completes."""
     trained(texts, 6000).save(tmp_path / "plain.json")
     path, killed = tmp_path / checkpoint.FILE_NAME, 0

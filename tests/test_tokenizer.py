@@ -627,7 +627,7 @@ def test_special_tokens_are_skipped_when_asked() -> None:
 # ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_vocabulary_with_holes() -> None:
+def test_unused_ids_are_not_in_the_vocabulary() -> None:
     assert (HOLES.vocab_size, len(HOLES)) == (311, 258)
     assert list(HOLES.vocab) == [*range(256), 300, 310]
     assert HOLES.vocab[300] == b"ab"
@@ -868,7 +868,7 @@ def test_a_tokenizer_is_immutable(tok: jeton.Tokenizer) -> None:
     assert tok.fingerprint == before
 
 
-def test_length_and_membership(kind: str) -> None:
+def test_entries_are_counted_and_are_members(kind: str) -> None:
     tok = tokenizer(kind)
     assert len(tok) == len(tok.vocab)
     for id in tok.vocab:
@@ -889,7 +889,7 @@ def test_an_empty_tokenizer_is_true() -> None:
     assert (len(empty), bool(empty), empty.get_vocab()) == (0, True, {})
 
 
-def test_the_vocabulary_by_spelling(kind: str) -> None:
+def test_get_vocab_is_a_copy_in_order_of_ids(kind: str) -> None:
     tok = tokenizer(kind)
     vocab = tok.get_vocab()
     assert vocab == {tok.id_to_token(id): id for id in tok.vocab}

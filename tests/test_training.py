@@ -212,7 +212,7 @@ def test_counts_add_up_and_stay_in_order() -> None:
     assert train(both, 258, pattern="gpt2").merges == train(["b a b", "c a  "], 258, pattern="gpt2").merges
 
 
-def test_counts_from_a_mapping() -> None:
+def test_a_mapping_gives_counts() -> None:
     assert train({"ab": 2**61, "bc": 2**61 - 1}, 258).merges == ((97, 98, 256), (98, 99, 257))
     assert train({b"\xff\xfe": 2}, 257).vocab[256] == b"\xff\xfe"
     for wrong in ({"a": -1}, {"a": 2**64}, {"a": 1.5}, {"a": True}, {"a": "3"}, {3: 3}):
@@ -234,7 +234,7 @@ def test_symbols_that_pass_63_bits_are_refused() -> None:
 
 
 @pytest.mark.parametrize("corpus", [[], [""], ["", b""], {}, {"": 3}, {"a": 0}, ["<|end|>"]], ids=repr)
-def test_a_corpus_without_text(corpus: Any) -> None:
+def test_a_corpus_without_text_is_refused(corpus: Any) -> None:
     with pytest.raises(jeton.TrainingError, match="no text"):
         train(corpus, 300, special_tokens=["<|end|>"])
 

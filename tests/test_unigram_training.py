@@ -156,7 +156,7 @@ def test_options_of_the_preset_are_checked(options: dict[str, Any]) -> None:
         SentencePieceUnigram(**options)
 
 
-def test_a_corpus_without_text() -> None:
+def test_a_corpus_without_text_is_refused() -> None:
     with pytest.raises(jeton.TrainingError, match="no text"):
         train(["", "  "], 300, preset="unigram")
 
