@@ -251,7 +251,7 @@ def chat_tok(template: str, eos: str | None = "<|im_end|>") -> Tokenizer:
     return tok.with_roles(eos=eos).with_chat_template(template)
 
 
-def test_a_template_without_faults() -> None:
+def test_a_sound_template_passes_the_rules() -> None:
     pytest.importorskip("jinja2")
     found = audited(chat_tok(CHATML + PROMPT))
     assert {"template-prefix", "template-stop", "template-content"} <= set(found.passed)

@@ -616,7 +616,7 @@ def test_a_new_reader_is_compared_with_the_lock_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_damaged_lock_file(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_damaged_lock_file_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     folder, lock = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2"))), tmp_path / "tokenizer.lock"
     jeton.doctor(folder, lock=lock)
     content = json.loads(lock.read_text(encoding="utf-8"))

@@ -109,5 +109,5 @@ def _seconds(tok: jeton.Tokenizer) -> float:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_zero_and_one_text(n: int) -> None:
+def test_zero_or_one_text_is_made(n: int) -> None:
     assert len(list(generate_texts(None, n))) == len(list(generate_bytes(None, n))) == n

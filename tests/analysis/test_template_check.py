@@ -38,7 +38,7 @@ def checked(template: str, tok: Tokenizer | None = TOK, **variables: Any) -> Tem
     return jeton.chat_check(tok, template, variables=variables)
 
 
-def test_a_template_without_faults() -> None:
+def test_a_sound_template_has_notes_only() -> None:
     found = checked(CHATML)
     assert all(each.severity == "note" for each in found.findings)
     assert {"template-prefix", "template-prompt", "template-stop", "template-tokens", "template-date"} <= set(
