@@ -320,7 +320,7 @@ def test_presets_without_a_published_file() -> None:
         assert tokenizer(name).chat(messages, tokenize=False, **options) == expected
 
 
-def test_presets_for_a_tokenizer() -> None:
+def test_tokens_of_a_tokenizer_determine_its_presets() -> None:
     assert presets_for(tokenizer("qwen3")) == ["qwen3", "chatml"]
     assert presets_for(tokenizer("llama3")) == ["llama3"]
     assert presets_for(tokenizer("llama3.1")) == ["llama3.1", "llama3"]
