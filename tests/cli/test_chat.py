@@ -119,7 +119,7 @@ def test_check_passes_variables_to_the_template(run: Run, tmp_path: Path) -> Non
         (["no-such-template", "-t", "default"], 1, "there is no chat template 'no-such-template'"),
     ],
 )
-def test_wrong_arguments_of_check(run: Run, arguments: list[str], code: int, said: str) -> None:
+def test_wrong_arguments_of_check_are_reported(run: Run, arguments: list[str], code: int, said: str) -> None:
     result = run("chat", "check", *arguments)
     assert (result.code, said in result.err) == (code, True), result.err
 

@@ -214,7 +214,7 @@ def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("value", "number"), [("32k", 32_000), ("32Ki", 32_768), ("1.5M", 1_500_000), ("300", 300)])
-def test_numbers_with_a_unit(value: str, number: int) -> None:
+def test_numbers_with_a_unit_are_converted(value: str, number: int) -> None:
     assert Count().convert(value, None, None) == number
 
 
