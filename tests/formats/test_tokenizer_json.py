@@ -71,7 +71,7 @@ def test_character_and_suffix_models_load_without_jetons_facts(kind: str) -> Non
     assert back.fingerprint == tok.fingerprint
 
 
-def test_added_vocabulary_and_holes(tmp_path: Path) -> None:
+def test_added_tokens_and_holes_survive_a_file(tmp_path: Path) -> None:
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={"<|end|>": 310, "\n\n": 305})
     tok = tok.add_tokens(["tab", "今天"], special=False)
     tok.save(tmp_path / "t.json")
@@ -379,7 +379,7 @@ def test_real_files_round_trip(data: Path, name: str, tmp_path: Path) -> None:
         assert tok.encode(text, special="all", add_special_tokens=True) == peer.encode(text).ids
 
 
-def test_a_hostile_real_file(data: Path) -> None:
+def test_a_hostile_real_file_is_refused_quickly(data: Path) -> None:
     began = time.perf_counter()
     with pytest.raises(jeton.FormatError):
         jeton.load(data / "vocabs" / "hostile-llama2-whitespace-merges.tokenizer.json")

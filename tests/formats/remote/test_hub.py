@@ -88,7 +88,7 @@ def test_without_a_whole_file_the_parts_are_taken(hub: Hub) -> None:
     assert names(fetch("hf:owner/name")) == ["tekken.json"]
 
 
-def test_a_repository_without_tokenizer(hub: Hub) -> None:
+def test_a_repository_without_tokenizer_is_an_error(hub: Hub) -> None:
     hub.put({"config.json": b"{}", "model.safetensors": b""})
     with pytest.raises(jeton.FormatError, match="hf:owner/name has no supported tokenizer"):
         jeton.load("hf:owner/name")

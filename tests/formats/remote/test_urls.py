@@ -147,7 +147,7 @@ class TestCounts:
         with pytest.raises(ConfigError, match="two sources with different weights"):
             counts_of([Source(folder), Source(folder / "shard-0.jtc", 2)])
 
-    def test_a_folder_of_shards(self, folder: Path) -> None:
+    def test_incomplete_shards_of_counts_are_refused(self, folder: Path) -> None:
         expected = counts_of(folder)
         assert expected is not None
         expected.save(folder / "joined.jtc")
