@@ -337,7 +337,7 @@ def test_options_that_other_threads_set_change_no_result(
     assert found == expected
 
 
-def test_threads_with_other_options(original: Any, fast: Any) -> None:
+def test_options_of_one_thread_do_not_affect_another(original: Any, fast: Any) -> None:
     expected = [dict(original(TEXTS, **options)) for options in OPTIONS]
     wrong: list[Any] = []
 
@@ -405,7 +405,7 @@ def test_missing_transformers_names_the_version() -> None:
     assert "pip install 'transformers>=4.57,<6'" in done.stdout
 
 
-def test_calls_whose_encodings_are_read(original: Any, fast: Any) -> None:
+def test_repeated_reading_of_encodings_leaves_calls_to_the_original(original: Any, fast: Any) -> None:
     expected = original("the lower").word_ids()
     for _ in range(100):
         assert fast("the lower").word_ids() == expected
@@ -424,7 +424,7 @@ def test_calls_whose_encodings_are_read(original: Any, fast: Any) -> None:
     assert stats(fast).on_jeton == before + 20
 
 
-def test_a_model_that_samples(small: dict[str, Any]) -> None:
+def test_a_sampling_model_is_left_to_the_original(small: dict[str, Any]) -> None:
     tok = copy.deepcopy(small["small Unigram"])
     if not hasattr(tok._tokenizer.model, "alpha"):
         pytest.skip("this version of tokenizers does not sample")

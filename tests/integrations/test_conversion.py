@@ -46,7 +46,7 @@ def test_load_accepts_a_backend(original: Any) -> None:
         jeton.load(original._tokenizer, pattern="gpt2")
 
 
-def test_load_an_unsupported_tokenizer(original: Any) -> None:
+def test_loading_an_unsupported_tokenizer_is_refused(original: Any) -> None:
     original._tokenizer.model.dropout = 0.1
     with pytest.raises(jeton.UnsupportedFeatureError, match="dropout"):
         jeton.load(original)
