@@ -29,7 +29,7 @@ def boxes(page: Any) -> list[str]:
     return [area.input_value() for area in page.locator(".messages textarea").all()]
 
 
-def test_turns_and_control_tokens(open_page: Open) -> None:
+def test_turns_show_control_tokens_of_the_template(open_page: Open) -> None:
     page = opened(open_page)
     heads = page.locator(".turn .of b").all_inner_texts()
     assert heads == ["system · message 1", "user · message 2", "assistant · message 3"]
