@@ -65,7 +65,7 @@ def test_a_single_argument_is_not_reported(corpus: Path, tok: jeton.Tokenizer, t
     assert sum(totals.tokens for totals in named.arguments.values()) == named.tokens == report.tokens
 
 
-def test_plans_with_wrong_arguments(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_plans_with_wrong_arguments_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan([corpus / "a.jsonl", corpus / "d"], tmp_path / "out", tok)
     facts = facts_of(tmp_path / "out" / "plan.json")
     assert [count for _, count in facts["arguments"]] == [1, 20]

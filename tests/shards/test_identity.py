@@ -146,7 +146,9 @@ def test_a_finished_folder_is_unchanged(corpus: Path, tok: jeton.Tokenizer, tmp_
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("shard-*")} == times
 
 
-def test_bos_and_named_tokens(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+def test_bos_and_named_eos_surround_documents(
+    corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
     make(corpus, tmp_path, tok, format="bin", prepend_bos=True, append_eos="<|begin|>", verify=True)
     assert stored(tmp_path) == [[EOS + 1, *ids[:-1], EOS + 1] for ids in documents]
 

@@ -56,7 +56,7 @@ def saved(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
         pytest.param("processes", SHUFFLED, marks=pytest.mark.slow(reason="threads are in the default selection")),
     ],
 )
-def test_kill_at_random_moments(
+def test_killed_runs_complete_after_restarts(
     runner: str, options: dict[str, Any], corpus: Path, saved: Path, tmp_path: Path
 ) -> None:
     """A process group is killed at a random moment and started again, until it ends by itself."""
@@ -151,7 +151,7 @@ def test_text_that_the_tokenizer_cannot_encode(tmp_path: Path) -> None:
         jeton.shards.make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, progress=False)
 
 
-def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_corrupt_gzip_file_is_an_error_or_skipped(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl.gz"
     rng = random.Random(1)
     data = gzip.compress("".join(json.dumps({"text": str(rng.random())}) + "\n" for _ in range(20000)).encode())
@@ -193,7 +193,7 @@ class TestChanges:
         assert jeton.shards.status(planned).done == 0
         assert jeton.shards.run(planned, progress=False).is_complete
 
-    def test_an_input_that_changes_while_it_is_read(self, planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_input_changed_while_read_is_refused(self, planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from jeton.shards import execution
 
         def encode(*arguments: Any) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class TestChanges:
             jeton.shards.run(planned, progress=False)
         assert jeton.shards.status(planned).done == 0
 
-    def test_an_input_that_vanished(self, planned: Path) -> None:
+    def test_a_vanished_input_is_named(self, planned: Path) -> None:
         (planned.parent / "a.txt").unlink()
         with pytest.raises(FileNotFoundError, match=r"a\.txt"):
             jeton.shards.run(planned, progress=False)

@@ -184,7 +184,7 @@ def test_inputs_of_a_manifest_are_those_of_the_plan(rows: Path, tok: jeton.Token
         jeton.shards.verify(out, progress=False)
 
 
-def test_padding_by_the_role(rows: Path, tok: jeton.Tokenizer) -> None:
+def test_padding_uses_the_role_pad(rows: Path, tok: jeton.Tokenizer) -> None:
     padded = tok.add_tokens(["<|pad|>"]).with_roles(pad="<|pad|>")
     out = rows.parent / "out"
     jeton.shards.make(rows, out, padded, progress=False)

@@ -41,7 +41,7 @@ def test_pace_before_any_task_is_unknown(planned: Path) -> None:
     assert jeton.shards.status(planned).skipped is None
 
 
-def test_rate_and_time_left(planned: Path) -> None:
+def test_rate_and_time_left_follow_from_recent_tasks(planned: Path) -> None:
     run(planned, (0, 2))
     now = time.time()
     tasks = {task.number: task.num_bytes for task in jeton.shards.Plan.from_json(_plan(planned)).tasks}

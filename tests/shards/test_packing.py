@@ -207,7 +207,9 @@ def test_dropped_ids_are_reported(
 
 
 @pytest.mark.parametrize("method", ["concatenate", "best_fit"])
-def test_rows_of_a_shuffle(method: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_packed_rows_of_a_shuffle_do_not_depend_on_workers(
+    method: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     options: dict[str, Any] = {"packing": method, "shuffle": 3, "format": "parquet", "pad": "<|begin|>"}
     report = make(corpus, tmp_path / "a", tok, workers=1, **options)
     make(corpus, tmp_path / "b", tok, workers=3, **options)

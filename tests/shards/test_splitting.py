@@ -119,7 +119,7 @@ def test_planned_parts_are_run_one_by_one(corpus: Path, tok: jeton.Tokenizer, tm
     assert list(made) == list(plans)
 
 
-def test_parts_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
+def test_parts_are_reported_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
     reports = make(corpus, "memory://bucket/split", tok, format="bin")  # type: ignore[arg-type]
     assert jeton.shards.report("memory://bucket/split/test") == reports["test"]
 

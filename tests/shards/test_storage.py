@@ -135,7 +135,7 @@ def test_a_url_has_the_files_of_a_local_folder(
 
 
 @pytest.mark.parametrize("failure", rest_is_slow(["503", "closed"], lambda name: name == "503", "one way to fail"))
-def test_a_server_that_fails(
+def test_runs_complete_after_failures_of_the_server(
     failure: str, server: Server, bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     """Each call fails after some requests, until one of them completes the folder."""
@@ -167,7 +167,7 @@ def test_a_shuffle_at_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp
     assert digest(copied(f"{bucket}/out", tmp_path / "copy")) == digest(tmp_path / "local")
 
 
-def test_changed_and_vanished_inputs(bucket: str, tok: jeton.Tokenizer) -> None:
+def test_changed_and_vanished_inputs_are_named(bucket: str, tok: jeton.Tokenizer) -> None:
     import s3fs
 
     system = s3fs.S3FileSystem()
