@@ -181,7 +181,7 @@ def test_models_without_support_for_new_merges_are_refused(verb: str, tok: Token
             getattr(jeton, verb)(other, *arguments)
 
 
-def test_models_of_two_kinds(tok: Tokenizer) -> None:
+def test_models_of_two_kinds_are_not_merged(tok: Tokenizer) -> None:
     characters = jeton.train([ENGLISH], 60, level="char", progress=False)
     with pytest.raises(UnsupportedFeatureError, match=r"BPE \(byte level\) and BPE \(char level\)"):
         jeton.merge_vocab(tok, characters)

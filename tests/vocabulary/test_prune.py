@@ -39,7 +39,7 @@ def test_compact_false_keeps_ids(tok: Tokenizer) -> None:
     assert (done.plan.id_map[done.plan.copied >= 0] == np.flatnonzero(done.plan.copied >= 0)).all()
 
 
-def test_counts_of_every_kind(tok: Tokenizer) -> None:
+def test_counts_of_every_kind_prune_alike(tok: Tokenizer) -> None:
     text = "low lowest wider"
     uses = np.bincount(tok.encode(text), minlength=tok.vocab_size)
     counts = jeton.count_pretokens([text], pattern="gpt2", progress=False)
