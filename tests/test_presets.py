@@ -114,7 +114,7 @@ def test_too_long_lines_and_reserved_characters_are_left_out() -> None:
         jeton.train(["x" * 11], 20, preset=preset, progress=False)
 
 
-def test_custom_normalization_rules() -> None:
+def test_custom_normalization_rules_apply() -> None:
     preset = SentencePiece(
         normalization_rule_name="identity", normalization_rules={"Å": "aa", "x": ""}, hard_vocab_limit=False
     )

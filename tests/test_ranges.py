@@ -52,7 +52,7 @@ def test_two_ranges_have_all_lines(
         assert read(parts, corpus) == expected, split
 
 
-def test_lines_of_ranges_of_every_size(tmp_path: Path) -> None:
+def test_ranges_of_every_size_have_all_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     rows = [json.dumps({"text": f"row {number} " + "ab\n" * (number % 4)}) for number in range(12)]
     path.write_bytes(b"\xef\xbb\xbf" + "\n".join([*rows, "", rows[0]]).encode())

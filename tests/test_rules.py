@@ -214,7 +214,7 @@ def test_superwords_equal_plain_python() -> None:
         parts = [merged(part, (left, right), new) for part in parts]
 
 
-def test_superwords_in_hugging_face(tmp_path: Path) -> None:
+def test_superwords_give_equal_ids_in_hugging_face(tmp_path: Path) -> None:
     tok = train([MIXED], 900, superwords=True, special_tokens=["<|end|>"])
     tok.save(tmp_path / "x.json")
     theirs = HfTokenizer.from_file(str(tmp_path / "x.json"))

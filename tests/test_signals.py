@@ -38,7 +38,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-def test_reading_a_growing_text_during_an_append() -> None:
+def test_a_growing_text_is_readable_during_an_append() -> None:
     code = """
 growing = tok.growing()
 seen = set()
@@ -61,7 +61,7 @@ print(growing.num_tokens == len(text) + 2)
     assert run(code) == "True\n"
 
 
-def test_appending_to_a_growing_text_during_an_append() -> None:
+def test_appending_during_an_append_is_refused() -> None:
     code = """
 raised = []
 

@@ -172,7 +172,7 @@ def test_counts_are_those_of_the_plain_split(pattern: str) -> None:
 # ── corpora ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_no_pair_across_documents_or_pretokens() -> None:
+def test_no_pair_is_counted_across_documents_or_pretokens() -> None:
     assert train(["a", "b"] * 50, 300, pattern="none").merges == ()
     assert train(["ab", "ab"], 300, pattern="none").merges == ((97, 98, 256),)
     assert train(["a b a b"], 300, pattern=" |a|b").merges == ()
@@ -189,7 +189,7 @@ def test_pairs_do_not_cross_lines_that_are_documents(tmp_path: Path) -> None:
     assert lines.training.documents == 3
 
 
-def test_another_field_and_a_stream(tmp_path: Path) -> None:
+def test_another_field_or_a_stream_is_trained_on(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"body": "abab"}\n\n{"body": "ab"}\n')
     expected = train(["abab", "ab"], 258, pattern="none")
@@ -306,7 +306,7 @@ def test_integers_of_numpy_are_accepted() -> None:
     assert jeton.Tokenizer.from_bytes(tok.to_bytes()).training == tok.training
 
 
-def test_a_vocabulary_smaller_than_the_characters() -> None:
+def test_a_vocabulary_smaller_than_the_characters_is_refused() -> None:
     with pytest.raises(jeton.ConfigError, match="6") as caught:
         train(["今天天气好，今天天晴"], 5, level="char")
     assert caught.value.option == "vocab_size"
