@@ -628,7 +628,7 @@ def test_a_damaged_lock_file_is_refused(change: dict[str, Any], message: str, tm
         jeton.doctor(folder, lock=lock)
 
 
-def test_a_text_with_a_lone_surrogate(tmp_path: Path) -> None:
+def test_a_text_with_a_lone_surrogate_is_compared(tmp_path: Path) -> None:
     place, lock = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2"))), tmp_path / "tokenizer.lock"
     text = "a\ud800b"
     assert text in json.loads((jeton.doctor(place, [text], lock=lock), lock.read_bytes())[1])["texts"]

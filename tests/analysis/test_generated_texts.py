@@ -66,7 +66,7 @@ def test_generated_texts_cover_unicode_categories(kind: str) -> None:
     assert len(blocks) > 500
 
 
-def test_special_tokens_only_when_asked(tok: jeton.Tokenizer) -> None:
+def test_special_tokens_are_generated_only_on_request(tok: jeton.Tokenizer) -> None:
     token = "<|im_end|>"
     assert token in SPECIAL
     assert any(token in text for text in generate_texts(tok, 3000, special=True))
