@@ -383,7 +383,7 @@ def test_chunks_across_blocks_equal_truncation(overlap: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKD"])
-def test_truncation_under_a_normalization_form(form: str) -> None:
+def test_normalized_truncation_is_within_the_limit(form: str) -> None:
     """Exact for text that the form leaves unchanged; otherwise parts are within the limit and join to the text."""
     source = json.loads(tokenizer("byte gpt2").to_bytes())
     del source["model"]["jeton"]
