@@ -134,7 +134,7 @@ HAND: list[tuple[str, Messages, dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("name", "messages", "variables", "expected"), HAND)
-def test_the_text_that_models_emit(
+def test_the_mask_covers_the_text_that_models_emit(
     name: str, messages: Messages, variables: dict[str, Any], expected: list[str], data: Path
 ) -> None:
     source = (data / "templates" / f"{name}.jinja").read_text(encoding="utf-8")

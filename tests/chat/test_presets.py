@@ -314,7 +314,7 @@ RENDERED: list[tuple[str, list[Message], list[dict[str, Any]] | None, str]] = [
 ]
 
 
-def test_presets_without_a_published_file() -> None:
+def test_presets_without_a_published_file_render_as_pinned() -> None:
     for name, messages, tools, expected in RENDERED:
         options: dict[str, Any] = {"template": name, "tools": tools, "add_generation_prompt": True}
         assert tokenizer(name).chat(messages, tokenize=False, **options) == expected
