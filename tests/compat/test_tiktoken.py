@@ -231,7 +231,7 @@ def test_encodings_work_in_forked_and_spawned_processes(enc: Encoding, method: s
         assert pool.map(enc.encode, texts) == expected
 
 
-def test_tokens_in_the_order_of_their_bytes() -> None:
+def test_token_byte_values_are_sorted() -> None:
     """Covers tokens with equal first bytes, tokens ending in zeros, and a file whose dict was not built."""
     rng = random.Random(4)
     tokens = {bytes(rng.choices(b"\0\1a\xff", k=rng.randrange(1, 14))) for _ in range(3000)}

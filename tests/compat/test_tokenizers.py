@@ -325,7 +325,7 @@ def test_a_post_processor_longer_than_the_truncation_limit() -> None:
 
 @pytest.mark.parametrize("direction", ["left", "right"])
 @pytest.mark.parametrize("options", [{"max_length": 3}, {"max_length": 4, "stride": 1}, {"max_length": 9}])
-def test_truncation_and_padding_of_one_text(options: dict[str, int], direction: str) -> None:
+def test_truncation_and_padding_of_one_text_equal_the_original(options: dict[str, int], direction: str) -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         tok.enable_truncation(**options, direction=direction)

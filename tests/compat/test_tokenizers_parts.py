@@ -732,7 +732,7 @@ def test_unigram_trainer_learns_equal_pieces() -> None:
         ours.trainers.UnigramTrainer(vocab_size=5, show_progress=False).learn(TEXTS, {}, [])
 
 
-def test_unigram_trainer_with_more_special_tokens_than_entries() -> None:
+def test_a_unigram_trainer_adds_special_tokens_beyond_its_size() -> None:
     sizes = []
     for library in (ours, theirs):
         tok = library.Tokenizer(library.models.Unigram())
