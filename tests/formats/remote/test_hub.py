@@ -315,7 +315,7 @@ def test_files_downloaded_by_other_programs_are_used_offline(
     assert server.requests == []
 
 
-def test_the_cache_folder_of_the_hub(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_is_that_of_the_hub(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "elsewhere"))
     hub.put(FOLDER)
     assert tmp_path / "elsewhere" in fetch("hf:owner/name").parents
