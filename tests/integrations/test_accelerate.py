@@ -141,7 +141,7 @@ def test_a_change_of_the_backend_takes_effect(original: Any, fast: Any, change: 
     assert before[1].word_ids() == before[0].word_ids()
 
 
-def test_an_item_of_a_normalizer(original: Any, fast: Any) -> None:
+def test_a_changed_item_of_a_normalizer_takes_effect(original: Any, fast: Any) -> None:
     for tok in (original, fast):
         replace = tokenizers.normalizers.Replace
         tok._tokenizer.normalizer = tokenizers.normalizers.Sequence([replace("x", "y"), replace("x", "y")])
@@ -181,13 +181,13 @@ def test_normalized_added_tokens_give_equal_ids(original: Any, fast: Any, is_fir
     assert fast.tokenize("a LOWER lower") == original.tokenize("a LOWER lower")
 
 
-def test_a_tokenizer_with_other_ids_than_its_serialization(original: Any) -> None:
+def test_a_tokenizer_with_other_ids_than_its_file_is_unproven(original: Any) -> None:
     other = jeton.train(["the lower world"], 270, pattern="gpt2", progress=False)
     with pytest.raises(Unproven, match="differ"):
         check(original._tokenizer, Engine(other))
 
 
-def test_a_replaced_method_of_the_backend(original: Any, fast: Any) -> None:
+def test_a_replaced_method_of_the_backend_is_called(original: Any, fast: Any) -> None:
     for tok in (original, fast):
         tok._tokenizer.decode = lambda ids, skip_special_tokens=False: "mine"
         tok._tokenizer.encode_batch = None

@@ -202,7 +202,7 @@ def test_backends_and_unsupported_files_are_accepted(original: Any, folder: Path
     assert JetonTokenizer.from_pretrained(folder)("the")["input_ids"]
 
 
-def test_settings_of_a_deferred_backend(folder: Path) -> None:
+def test_settings_of_a_deferred_backend_equal_the_library(folder: Path) -> None:
     """Settings behave as in the library, with its errors."""
     ours, theirs = (
         DeferredBackend.of_file(str(folder / "tokenizer.json")),
