@@ -82,7 +82,7 @@ def test_counts_have_no_arguments(corpus: Path, tmp_path: Path) -> None:
     assert report.arguments == {}
 
 
-def test_arguments_of_a_corpus_that_grows(
+def test_arguments_of_a_growing_corpus_stay_attributed(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Earlier inputs keep their argument, even if later calls name them differently."""

@@ -293,7 +293,7 @@ LONG = [
         ),
     ],
 )
-def test_conversations_longer_than_a_row(
+def test_conversations_longer_than_a_row_follow_the_policy(
     policy: str | None,
     kept: list[Messages],
     counts: dict[str, int],

@@ -96,7 +96,7 @@ def test_the_least_recently_used_shard_is_closed(
     assert list(opened._shards.is_open) == [0, 2]
 
 
-def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> None:
+def test_documents_of_a_shard_are_indexed_from_both_ends(opened: jeton.shards.ShardDataset) -> None:
     shard = opened.shard(0)
     assert shard[-1].tolist() == shard[len(shard) - 1].tolist() != []
     assert shard[-len(shard)].tolist() == shard[0].tolist()

@@ -352,7 +352,7 @@ def test_repair_needs_inputs_for_lost_shards_only(
         jeton.shards.repair(out, progress=False)
 
 
-def test_a_folder_of_an_earlier_version(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_of_an_earlier_version_grows(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """Its completions have the digest of the plan: they are valid, and get identities before the plan changes."""
     data = tmp_path / "data"
     for options in ({}, {"shuffle": 4}):

@@ -45,7 +45,7 @@ def test_documents_do_not_depend_on_the_size_of_tasks(
     assert stored(tmp_path / "out") == documents
 
 
-def test_a_task_smaller_than_a_line(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_tasks_smaller_than_a_line_encode_each_line_once(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower\n\nnew\r\nlast")
     report = make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, task_bytes=1)
     assert report.shards == (tmp_path / "a.txt").stat().st_size
@@ -59,7 +59,7 @@ def test_processes_write_equal_files(corpus: Path, tok: jeton.Tokenizer, tmp_pat
     assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
 
 
-def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_jobs_give_equal_shards_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path / "one", tok, task_bytes=1500)
     rng = random.Random(7)
     for trial in range(amount(8, default=2)):

@@ -182,7 +182,7 @@ def replan(folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.P
 class TestChanges:
     """Inputs, options and files that no longer match the plan."""
 
-    def test_an_input_that_changed_after_planning(self, planned: Path, tok: jeton.Tokenizer) -> None:
+    def test_a_changed_input_needs_a_new_plan(self, planned: Path, tok: jeton.Tokenizer) -> None:
         path = planned.parent / "a.txt"
         jeton.shards.run(planned, job=(0, 2), progress=False)
         path.write_text("low newer\n" * 500)
@@ -247,7 +247,7 @@ class TestChanges:
         assert caught.value.option == option
         assert digest(planned) == before
 
-    def test_a_completion_of_another_plan(self, planned: Path) -> None:
+    def test_a_completion_of_another_plan_is_refused(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"
         rewrite(done, {**facts_of(done), "identity": "other"})
@@ -290,7 +290,7 @@ class TestChanges:
         with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards .*" + next(iter(change))):
             jeton.shards.run(planned, progress=False)
 
-    def test_a_missing_and_a_short_shard(self, planned: Path) -> None:
+    def test_a_missing_or_short_shard_is_made_again(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         (planned / "shard-00001.bin").write_bytes(b"")
         with pytest.raises(ShardError, match=r"shard-00001\.bin has 0 bytes, .* run again"):
@@ -309,7 +309,7 @@ class TestChanges:
             jeton.shards.run(planned, progress=False)
 
 
-def test_a_folder_without_a_plan(tmp_path: Path) -> None:
+def test_a_folder_without_a_plan_is_refused(tmp_path: Path) -> None:
     for verb in (jeton.shards.run, jeton.shards.merge, jeton.shards.verify, jeton.shards.status):
         with pytest.raises(ShardError, match=r"no plan\.json"):
             verb(tmp_path)
@@ -451,7 +451,7 @@ class TestVerify:
         path.write_bytes(data)
         assert "shard-00002.idx: its bytes have changed" in self.problems(made)
 
-    def test_a_shard_with_ids_of_another_text(self, made: Path) -> None:
+    def test_a_shard_with_ids_of_another_text_is_found(self, made: Path) -> None:
         """Files, hashes and counts agree; the ids are not those of the source."""
         name = "shard-00000.bin"
         (made / name).write_bytes(bytes((made / name).stat().st_size))

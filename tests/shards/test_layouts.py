@@ -241,7 +241,7 @@ def test_an_error_leaves_no_open_file(
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
-def test_a_format_without_its_package(
+def test_a_format_without_its_package_is_refused(
     format: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

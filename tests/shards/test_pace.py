@@ -60,7 +60,7 @@ def test_rate_and_time_left_follow_from_recent_tasks(planned: Path) -> None:
     assert jeton.shards.status(planned, details=True).bytes_per_s is None
 
 
-def test_pace_of_a_complete_folder(planned: Path) -> None:
+def test_a_complete_folder_has_no_time_left(planned: Path) -> None:
     run(planned)
     found = jeton.shards.status(planned, details=True)
     assert (found.skipped, found.bytes_per_s, found.seconds_left) == (2, None, 0.0)
@@ -68,7 +68,7 @@ def test_pace_of_a_complete_folder(planned: Path) -> None:
     assert jeton.shards.status(planned, details=True).skipped is None
 
 
-def test_pace_at_a_url(planned: Path, tok: jeton.Tokenizer) -> None:
+def test_the_pace_is_known_at_a_url(planned: Path, tok: jeton.Tokenizer) -> None:
     fsspec = pytest.importorskip("fsspec")
     corpus = jeton.Corpus(planned.parent / "rows.jsonl", errors="skip")
     try:

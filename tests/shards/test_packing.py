@@ -169,7 +169,7 @@ def test_every_format_has_rows_and_boundaries(
     assert jeton.shards.verify(tmp_path, progress=False).compared > 50
 
 
-def test_rows_of_an_opened_folder(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_opened_folder_has_rows(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     report = make(corpus, tmp_path, tok, packing="best_fit", join=True)
     opened = jeton.shards.open(tmp_path)
     assert report.packing is not None
@@ -225,7 +225,7 @@ def test_packed_rows_of_a_shuffle_do_not_depend_on_workers(
     assert (plain.documents, plain.tokens) == (report.documents, report.tokens)
 
 
-def test_a_shard_without_a_file_of_its_rows(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shard_with_an_incomplete_row_is_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path, tok)
     path = tmp_path / "shard-00000.bin"
     path.write_bytes(path.read_bytes()[:-2])

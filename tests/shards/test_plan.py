@@ -162,7 +162,7 @@ def test_an_equal_plan_writes_nothing(corpus: Path, tok: jeton.Tokenizer, tmp_pa
 
 
 @pytest.mark.parametrize("pattern", ["", "/", "/*", "/**", "/**/*.bin"])
-def test_an_output_in_the_corpus(pattern: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_output_in_the_corpus_is_refused(pattern: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """The files of the output would be inputs of the next call."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.bin").write_text("low")
@@ -179,7 +179,7 @@ def test_an_output_in_the_corpus(pattern: str, tok: jeton.Tokenizer, tmp_path: P
         jeton.shards.plan(tmp_path / "data" / "a.bin", tmp_path / "data", tok)
 
 
-def test_an_output_beside_the_inputs(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_output_beside_the_inputs_is_permitted(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.txt").write_text("low")
     for output in ("data/out", "data-out"):

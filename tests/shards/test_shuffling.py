@@ -247,7 +247,7 @@ def test_scripts_of_a_shuffle_have_two_arrays(corpus: Path, tok: jeton.Tokenizer
     assert manifest["spec"]["template"]["spec"]["containers"][0]["command"][5:7] == ["--stage", "shuffle"]
 
 
-def test_progress_of_both_stages(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_progress_of_each_stage_reaches_its_end(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     plan = jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
     events: list[jeton.ProgressEvent] = []
     jeton.shards.run(tmp_path, workers=2, progress=events.append)

@@ -147,7 +147,7 @@ def test_wrong_ranges_are_refused(shares: Any) -> None:
         bounds_of(shares)
 
 
-def test_a_folder_with_shards_of_its_own(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_with_shards_is_not_split(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path / "out", tok)
     with pytest.raises(ConfigError, match="has shards of its own; pass another folder"):
         make(corpus, tmp_path / "out", tok)
