@@ -86,7 +86,7 @@ def test_protected_text_does_not_change(tok: Tokenizer) -> None:
     assert bound.report["bytes_per_token_after"] > bound.report["bytes_per_token_before"]
 
 
-def test_protected_text_with_special_tokens(tok: Tokenizer) -> None:
+def test_protected_text_may_contain_special_tokens(tok: Tokenizer) -> None:
     text = "low<|end|>low newly"
     made = jeton.extend(tok, [text * 9, "<|newly end|>" * 9], 30, protect=[text], progress=False).tokenizer
     for special in ("none", "all"):

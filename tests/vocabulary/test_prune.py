@@ -21,7 +21,7 @@ def tok() -> Tokenizer:
     return jeton.train(CORPUS, 300, pattern="gpt2", special_tokens=["<a>", "<b>"], progress=False)
 
 
-def test_tokens_by_id_spelling_or_bytes(tok: Tokenizer) -> None:
+def test_tokens_are_kept_by_id_spelling_or_bytes(tok: Tokenizer) -> None:
     id = tok.token_to_id("Ġlower")
     found = [
         jeton.prune(tok, keep=keep).tokenizer
