@@ -158,7 +158,7 @@ class TestStreams:
         assert corpus.total_bytes is None
         assert corpus.bytes_read == len(TEXT.encode())
 
-    def test_a_binary_stream_by_line(self) -> None:
+    def test_a_binary_stream_is_read_by_line(self) -> None:
         assert texts(open_corpus(io.BytesIO(b"a\nb\r\n\nc"), documents="line")) == ["a", "b", "", "c"]
 
     def test_a_text_stream_is_refused_with_a_hint(self) -> None:
@@ -246,7 +246,7 @@ class TestRows:
         ]
         assert corpus.num_documents == 3
 
-    def test_compressed_with_another_field_blank_lines_and_a_byte_order_mark(self, tmp_path: Path) -> None:
+    def test_compressed_rows_may_have_blank_lines_and_a_byte_order_mark(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.jsonl.gz"
         path.write_bytes(gzip.compress(b'\xef\xbb\xbf{"body": "a"}\r\n\n  \n{"body": "b"}'))
         assert texts(open_corpus(path, field="body")) == ["a", "b"]
@@ -531,7 +531,7 @@ class TestEncodings:
         assert texts(open_corpus([Source(other, encoding=encoding, documents=documents)])) == expected
         assert texts(open_corpus([CHINESE.encode(encoding), "ein Jeton"], encoding=encoding)) == [CHINESE, "ein Jeton"]
 
-    def test_rows_in_another_encoding(self, tmp_path: Path) -> None:
+    def test_rows_in_another_encoding_are_read(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.jsonl"
         path.write_bytes("".join(f'{{"text": "第{i}行"}}\n' for i in range(50)).encode("gb18030"))
         assert texts(open_corpus(path, encoding="gb18030")) == [f"第{i}行" for i in range(50)]

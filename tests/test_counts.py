@@ -64,7 +64,7 @@ def test_any_stages_are_counted(normalizer: list[dict], pretokenizer: list[dict]
     assert (counts.documents, counts.corpus_bytes) == (15, 3 * sum(len(text.encode()) for text in TEXTS))
 
 
-def test_a_pattern_after_a_normalizer() -> None:
+def test_a_pattern_splits_normalized_text() -> None:
     counts = jeton.count_pretokens(["Ein Wort"], pattern="gpt2", normalizer=[{"type": "Lowercase"}])
     assert counts.items() == [(b"ein", 1), (b" wort", 1)]
     assert counts.pattern is None

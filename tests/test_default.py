@@ -36,7 +36,7 @@ def test_ids_are_frozen() -> None:
     assert Path(builtin.FILE).stat().st_size < 1_000_000
 
 
-def test_size_special_tokens_and_roles() -> None:
+def test_the_default_has_known_size_special_tokens_and_roles() -> None:
     tok = jeton.default()
     assert tok.vocab_size == len(tok) == 65_536
     assert sorted(tok.special_tokens.values()) == [*range(65_536 - 64, 65_536)]

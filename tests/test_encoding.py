@@ -176,13 +176,13 @@ def test_words_of_a_pair_and_its_template() -> None:
     assert (empty.word_ids, empty.char_to_token(0), empty.token_to_chars(0)) == ([], None, None)
 
 
-def test_characters_in_another_order() -> None:
+def test_repeated_text_gives_the_token_of_each_character() -> None:
     """A normalizer repeats the text, so offsets do not ascend."""
     encoding = dataclasses.replace(byte_tokenizer().tokenize("abc"), hf_offsets=[(2, 3), (0, 1), (1, 2)])
     assert [encoding.char_to_token(i) for i in range(4)] == [1, 2, 0, None]
 
 
-def test_wrong_characters_and_texts() -> None:
+def test_wrong_positions_are_refused() -> None:
     encoding = byte_tokenizer().tokenize("abc")
     for call, option in (
         (lambda: encoding.char_to_token(-1), "char"),

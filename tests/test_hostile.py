@@ -104,7 +104,7 @@ def load_or_refuse(data: bytes) -> None:
 @pytest.mark.parametrize("kind", SMALL)
 @given(data=st.data())
 @settings(max_examples=amount(300, default=40))
-def test_bytes_changed_at_random(kind: str, data: st.DataObject) -> None:
+def test_files_with_random_bytes_load_or_are_refused(kind: str, data: st.DataObject) -> None:
     file = bytearray(SMALL[kind])
     for _ in range(data.draw(st.integers(1, 4))):
         if not file:
@@ -152,7 +152,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("kind", SMALL)
 @given(data=st.data())
 @settings(max_examples=amount(400, default=50))
-def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
+def test_files_with_exchanged_parts_load_or_are_refused(kind: str, data: st.DataObject) -> None:
     file = copy.deepcopy(json.loads(SMALL[kind]))
     if data.draw(st.booleans()):
         del file["model"]["jeton"]

@@ -684,7 +684,7 @@ class TestDamage:
             some = [document.data for document in open_corpus(path, errors="skip")]
             assert some == expected[: len(some)]
 
-    def test_a_tar_with_changed_bytes(self, tmp_path: Path) -> None:
+    def test_a_tar_with_changed_bytes_causes_no_unknown_error(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar"
         tar(**{"0.txt": "zero", "1.txt": "x" * 600, "2.json": '{"text": "two"}'})(path)
         whole = path.read_bytes()
@@ -692,7 +692,7 @@ class TestDamage:
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
             list(open_corpus(path, errors="skip"))  # any other exception fails the test
 
-    def test_two_tars_in_one_file(self, tmp_path: Path) -> None:
+    def test_two_tars_in_one_file_are_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar"
         tar(**{"0.txt": "zero"})(path)
         path.write_bytes(path.read_bytes() * 2)
@@ -717,7 +717,7 @@ class TestDamage:
             assert [one.data.decode() for one in open_corpus(path, errors="skip")] == ["b"]
 
 
-def test_the_content_of_json(tmp_path: Path) -> None:
+def test_json_is_recognized_by_content(tmp_path: Path) -> None:
     cases = {
         b'{"text": "a"}\n{"text": "b"}\n': "rows",
         b'\xef\xbb\xbf\n {"text": "a"}\r\n\r\n{"text": "b"}': "rows",

@@ -109,7 +109,7 @@ def facts(tmp_path: Path) -> dict[str, object]:
     }
 
 
-def test_a_tokenizer_of_gguf(facts: dict[str, object], tmp_path: Path) -> None:
+def test_the_tokenizer_of_a_gguf_file_loads(facts: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(tool.tokenizer_json(facts), "utf-8")
     tok = jeton.load(path)

@@ -86,7 +86,7 @@ def test_counts_that_are_not_split_at_the_special_tokens() -> None:
         ("bert", "with pattern 'gpt4', but this call counts with the stages BertNormalizer, BertPreT", "preset"),
     ],
 )
-def test_counts_of_other_stages(preset: str | None, message: str, option: str) -> None:
+def test_counts_of_other_stages_are_refused(preset: str | None, message: str, option: str) -> None:
     counts = jeton.count_pretokens(TEXT, pattern="gpt4")
     with pytest.raises(jeton.ConfigError, match=message) as caught:
         jeton.train(counts, 300, preset=preset, progress=False)
@@ -114,7 +114,7 @@ def test_too_long_lines_and_reserved_characters_are_left_out() -> None:
         jeton.train(["x" * 11], 20, preset=preset, progress=False)
 
 
-def test_custom_normalization_rules() -> None:
+def test_custom_normalization_rules_apply() -> None:
     preset = SentencePiece(
         normalization_rule_name="identity", normalization_rules={"Å": "aa", "x": ""}, hard_vocab_limit=False
     )

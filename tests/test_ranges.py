@@ -39,7 +39,9 @@ def whole(path: Path, **options: Any) -> tuple[list[bytes], list[str]]:
 
 @pytest.mark.parametrize("data", LINES)
 @pytest.mark.parametrize("read_bytes", [1, 2, 3, 1 << 18])
-def test_lines_of_two_ranges(data: bytes, read_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_ranges_have_all_lines(
+    data: bytes, read_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranges, "READ_BYTES", read_bytes)
     path = tmp_path / "a.txt"
     path.write_bytes(data)
@@ -50,7 +52,7 @@ def test_lines_of_two_ranges(data: bytes, read_bytes: int, tmp_path: Path, monke
         assert read(parts, corpus) == expected, split
 
 
-def test_lines_of_ranges_of_every_size(tmp_path: Path) -> None:
+def test_ranges_of_every_size_have_all_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     rows = [json.dumps({"text": f"row {number} " + "ab\n" * (number % 4)}) for number in range(12)]
     path.write_bytes(b"\xef\xbb\xbf" + "\n".join([*rows, "", rows[0]]).encode())

@@ -26,7 +26,7 @@ def answers(content: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advisories, "get", lambda address: content.get(address.removeprefix("index/")))
 
 
-def test_advisories_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_advisories_are_listed_unless_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [
         {"id": "PYSEC-1", "fixed_in": ["1.1"], "summary": "bad", "withdrawn": None},
         {"id": "PYSEC-2", "fixed_in": [], "summary": None, "link": "there"},
@@ -57,18 +57,18 @@ def test_a_release_that_cannot_be_checked_is_a_finding(monkeypatch: pytest.Monke
         ("jeton/cli/train.py", f"# {ROOT}/x".encode(), 1),
     ],
 )
-def test_paths_of_a_machine(name: str, content: bytes, num_findings: int) -> None:
+def test_paths_of_a_machine_are_found(name: str, content: bytes, num_findings: int) -> None:
     assert len(list(check_wheel.machine_paths(name, content))) == num_findings
 
 
-def test_the_tag_that_auditwheel_grants() -> None:
+def test_the_granted_tag_is_read_from_auditwheel() -> None:
     name = "jeton-1.0.0-cp311-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
     report = f'\n{name}\nis consistent with the\nfollowing platform tag: "manylinux_2_34_x86_64".\n\nThe wheel …'
     assert check_wheel.granted_tag(report) == "manylinux_2_34_x86_64"
     assert check_wheel.granted_tag(f"{name}\nis not a platform wheel") is None
 
 
-def test_placeholders_in_the_metadata() -> None:
+def test_placeholders_in_the_metadata_are_found() -> None:
     metadata = b"Name: jeton\nProject-URL: Source, https://%s/jeton\n\nHome-page: https://example.org\n"
     name = "jeton-1.0.0.dist-info/METADATA"
     assert list(check_wheel.placeholders(name, metadata % b"code.test")) == []
@@ -97,7 +97,7 @@ def test_a_release_has_one_wheel_for_each_platform() -> None:
     assert len(publish.check(names, "v1.0.1")) == 2 * len(names)
 
 
-def test_crates_of_a_lock_file() -> None:
+def test_crates_are_read_from_the_lock_file() -> None:
     crates = source.locked(ROOT)
     assert len({name for name, _ in crates}) > 50
     version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]

@@ -84,7 +84,7 @@ def test_whole_characters_equal_plain_python(spellings: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_lengths_and_blocked_tokens(threads: int) -> None:
+def test_no_token_is_blocked_or_too_long(threads: int) -> None:
     rules = jeton.Rules(max_token_length=4, blocked=["the", " the"])
     merged = tokens(train([CORPUS * 3], 500, rules=rules, threads=threads))
     assert max(map(len, merged)) == 4
@@ -109,7 +109,7 @@ def test_required_tokens_exist_and_are_found() -> None:
     assert by_character.encode("there") == [by_character.token_to_id("there")]
 
 
-def test_digits_from_the_right() -> None:
+def test_digits_are_grouped_from_the_right() -> None:
     tok = train([MIXED], 400, rules=["digits_from_right"])
     pretokens = tok.tokenize("12345678 and 1234").pretokens
     assert ["12345678 and 1234"[slice(*span)] for span in pretokens][:3] == ["12", "345", "678"]
@@ -214,7 +214,7 @@ def test_superwords_equal_plain_python() -> None:
         parts = [merged(part, (left, right), new) for part in parts]
 
 
-def test_superwords_in_hugging_face(tmp_path: Path) -> None:
+def test_superwords_give_equal_ids_in_hugging_face(tmp_path: Path) -> None:
     tok = train([MIXED], 900, superwords=True, special_tokens=["<|end|>"])
     tok.save(tmp_path / "x.json")
     theirs = HfTokenizer.from_file(str(tmp_path / "x.json"))

@@ -38,7 +38,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-def test_reading_a_growing_text_during_an_append() -> None:
+def test_a_growing_text_is_readable_during_an_append() -> None:
     code = """
 growing = tok.growing()
 seen = set()
@@ -61,7 +61,7 @@ print(growing.num_tokens == len(text) + 2)
     assert run(code) == "True\n"
 
 
-def test_appending_to_a_growing_text_during_an_append() -> None:
+def test_appending_during_an_append_is_refused() -> None:
     code = """
 raised = []
 
@@ -106,7 +106,7 @@ print(repr(growing), growing.append("c"))
     assert run(code) == "GrowingText(2 bytes, 2 tokens, 1 of them stable) (2, [99])\n"
 
 
-def test_a_finalizer_that_uses_the_stream_whose_call_fails() -> None:
+def test_a_finalizer_may_use_the_stream_during_its_error() -> None:
     """Creating the exception may run the garbage collector."""
     code = """
 import gc
@@ -140,7 +140,7 @@ CASES = ("growing", "stream_slices", "counts", "encode_batch", "count_pretokens"
 
 @pytest.mark.parametrize("case", rest_is_slow(CASES, lambda case: False, "handlers of growing texts and streams"))
 @pytest.mark.timeout(300)
-def test_handlers_that_use_everything(case: str) -> None:
+def test_handlers_may_make_every_call(case: str) -> None:
     if case == "transformers":
         pytest.importorskip("transformers")
     report = signal_handlers.check(case)

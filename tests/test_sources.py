@@ -68,7 +68,7 @@ class TestParquet:
     @pytest.mark.parametrize(
         "kind", [pa.large_string(), pa.binary(), pa.large_binary(), pa.dictionary(pa.int32(), pa.string())]
     )
-    def test_columns_of_text_of_every_type(self, tmp_path: Path, kind: pa.DataType) -> None:
+    def test_columns_of_text_of_every_type_are_read(self, tmp_path: Path, kind: pa.DataType) -> None:
         column = pa.array(TEXTS[:100]).cast(kind)
         assert texts(open_corpus(parquet(tmp_path / "rows.parquet", body=column), field="body")) == TEXTS[:100]
 
@@ -146,7 +146,7 @@ class TestUrls:
         yield system
         system.store.clear()
 
-    def test_a_folder_a_glob_and_a_file(self, memory: Any) -> None:
+    def test_a_folder_a_glob_and_a_file_are_read(self, memory: Any) -> None:
         corpus = open_corpus("memory://corpus")
         assert texts(corpus) == ["z", "x", "b"]
         assert [document.source for document in corpus] == [
@@ -206,7 +206,7 @@ class TestRows:
         with pytest.raises(FormatError, match=r"corpus\[1\]: the row has no field 'text' \(it has: 'body'\)"):
             list(open_corpus([{"text": "a"}, {"body": "b"}]))
 
-    def test_a_dataset_of_damaged_arrow_data(self) -> None:
+    def test_a_dataset_of_damaged_arrow_data_is_refused(self) -> None:
         datasets = pytest.importorskip("datasets")
         offsets = np.array([0, 3, 2, 6], np.int32)
         wrong = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"abcdef")])
@@ -263,7 +263,7 @@ class TestRows:
                 assert (block.offset, block.first) == (offset, number + 1)
                 offset, number = offset + len(block.data), number + block.data.count(b"\n")
 
-    def test_a_line_longer_than_a_block(self, tmp_path: Path) -> None:
+    def test_a_line_longer_than_a_block_is_read_whole(self, tmp_path: Path) -> None:
         long = "é" * BLOCK_BYTES
         path = jsonl(tmp_path / "rows.jsonl", {"text": "a"}, {"text": long}, {"text": "b"})
         assert texts(open_corpus(path)) == ["a", long, "b"]
@@ -309,7 +309,7 @@ class TestWeights:
             "a", "b", "c", "b\nc\n",
         ]  # fmt: skip
 
-    def test_with_little_memory_and_from_a_checkpoint(self, tmp_path: Path) -> None:
+    def test_weights_apply_with_little_memory_and_from_a_checkpoint(self, tmp_path: Path) -> None:
         rng = random.Random(3)
         texts = [[f"{rng.randrange(10**7)} " * 3 for _ in range(20_000)] for _ in range(2)]
         sources = [Source(texts[0], 2), Source(texts[1], 0.5)]

@@ -261,7 +261,7 @@ WAITS = (
 )
 
 
-def test_kill_9_at_any_time(corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
+def test_counting_completes_after_kill_9(corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     """The process is killed three times, at different times of its work; the next run completes."""
     rng = random.Random(5)
     plain.save(tmp_path / "plain.jtc")
@@ -286,7 +286,10 @@ STEPS = {
 
 
 @pytest.mark.parametrize(
-    "step", rest_is_slow(STEPS, lambda step: step == "in the middle of a run", "one step; test_kill_9_at_any_time")
+    "step",
+    rest_is_slow(
+        STEPS, lambda step: step == "in the middle of a run", "one step; test_counting_completes_after_kill_9"
+    ),
 )
 def test_a_process_that_ends_at_a_chosen_step(step: str, corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     helpers = "die = lambda: os.kill(os.getpid(), signal.SIGKILL); n = []; seen = lambda b: n.append(b) or len(n); "
@@ -629,8 +632,8 @@ def learner(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[byte
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.mark.slow(reason="test_learning_goes_on_from_its_merges; test_kill_9_at_any_time kills counting")
-def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
+@pytest.mark.slow(reason="test_learning_goes_on_from_its_merges; test_counting_completes_after_kill_9 kills counting")
+def test_learning_completes_after_kill_9(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     """The process is killed each time it has saved more merges, until it completes."""
     trained(texts, 6000).save(tmp_path / "plain.json")
     path, killed = tmp_path / checkpoint.FILE_NAME, 0
@@ -658,7 +661,7 @@ def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -
 
 @pytest.mark.slow(reason="test_a_full_disk_is_a_clear_error_and_loses_nothing, of counting")
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
-def test_a_full_disk_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
+def test_learning_continues_after_a_full_disk(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))"
     process = learner(corpus, tmp_path, f"{full}; limits['memory_limit'] = '4MiB'")
     said = ended(process, 1)

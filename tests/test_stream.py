@@ -265,7 +265,7 @@ def test_wrong_ids_leave_the_stream_unchanged(tok: jeton.Tokenizer) -> None:
         tok.stream(invalid_utf8="backslashreplace")  # type: ignore[arg-type]
 
 
-def test_ids_of_every_type() -> None:
+def test_ids_of_every_type_are_accepted() -> None:
     stream = byte_tokenizer().stream()
     given: list[Any] = [
         97,

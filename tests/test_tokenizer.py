@@ -192,7 +192,9 @@ def test_long_bytes_that_are_not_utf8_are_encoded(tok: jeton.Tokenizer) -> None:
     assert tok.decode_bytes(tok.encode(data)) == data
 
 
-def test_rayons_variable_and_threads_below_one(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rayons_variable_changes_no_id_and_zero_threads_are_refused(
+    tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RAYON_NUM_THREADS", "1")
     assert tok.encode_array(LONG["english"]).tolist() == tok.encode(LONG["english"])
     for call in (
@@ -234,7 +236,7 @@ def test_a_batch_is_an_iterable_of_texts(tok: jeton.Tokenizer) -> None:
     assert [ids.tolist() for ids in tok.encode_batch(iter(some))] == [[], tok.encode(b"\xff")]
 
 
-def test_a_large_batch_on_threads(tok: jeton.Tokenizer) -> None:
+def test_threads_encode_a_large_batch_in_order(tok: jeton.Tokenizer) -> None:
     chance = random.Random(8)
     words = ["the old ", "man ", "ä中 ", "\n", "123", ""]
     some = ["".join(chance.choices(words, k=chance.randrange(2_000))) for _ in range(600)]
@@ -465,7 +467,7 @@ def test_a_lone_surrogate_is_named_with_its_place(kind: str) -> None:
         assert caught.value.position == 2
 
 
-def test_a_lone_surrogate_in_a_long_text_of_a_batch(tok: jeton.Tokenizer) -> None:
+def test_the_position_of_a_lone_surrogate_is_within_its_text(tok: jeton.Tokenizer) -> None:
     for place in (0, 255, 700):
         text = "今天é" * 300
         with pytest.raises(jeton.InvalidTextError, match="surrogate") as caught:
@@ -589,7 +591,7 @@ def test_an_unknown_id_is_named_with_its_position(ids: Any, id: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
-def test_ids_of_any_integer_type(dtype: Any) -> None:
+def test_ids_of_any_integer_type_decode(dtype: Any) -> None:
     assert HOLES.decode(np.array([97, 98], dtype)) == "ab"
     assert HOLES.decode(list(np.array([97, 98], dtype))) == "ab"
     assert HOLES.decode(np.array([97, 0, 98, 0], dtype)[::2]) == "ab"
@@ -627,7 +629,7 @@ def test_special_tokens_are_skipped_when_asked() -> None:
 # ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_vocabulary_with_holes() -> None:
+def test_unused_ids_are_not_in_the_vocabulary() -> None:
     assert (HOLES.vocab_size, len(HOLES)) == (311, 258)
     assert list(HOLES.vocab) == [*range(256), 300, 310]
     assert HOLES.vocab[300] == b"ab"
@@ -868,7 +870,7 @@ def test_a_tokenizer_is_immutable(tok: jeton.Tokenizer) -> None:
     assert tok.fingerprint == before
 
 
-def test_length_and_membership(kind: str) -> None:
+def test_entries_are_counted_and_are_members(kind: str) -> None:
     tok = tokenizer(kind)
     assert len(tok) == len(tok.vocab)
     for id in tok.vocab:
@@ -889,7 +891,7 @@ def test_an_empty_tokenizer_is_true() -> None:
     assert (len(empty), bool(empty), empty.get_vocab()) == (0, True, {})
 
 
-def test_the_vocabulary_by_spelling(kind: str) -> None:
+def test_get_vocab_is_a_copy_in_order_of_ids(kind: str) -> None:
     tok = tokenizer(kind)
     vocab = tok.get_vocab()
     assert vocab == {tok.id_to_token(id): id for id in tok.vocab}
@@ -923,7 +925,7 @@ def test_added_tokens_take_the_next_ids_and_move_none(kind: str) -> None:
     assert tok.add_tokens(["<a>"]) is tok, "known tokens are ignored"
 
 
-def test_added_tokens_after_a_hole() -> None:
+def test_added_tokens_follow_the_highest_id() -> None:
     assert HOLES.add_tokens(["<|x|>"]).special_tokens["<|x|>"] == 311
 
 

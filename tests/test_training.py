@@ -172,7 +172,7 @@ def test_counts_are_those_of_the_plain_split(pattern: str) -> None:
 # ── corpora ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_no_pair_across_documents_or_pretokens() -> None:
+def test_no_pair_is_counted_across_documents_or_pretokens() -> None:
     assert train(["a", "b"] * 50, 300, pattern="none").merges == ()
     assert train(["ab", "ab"], 300, pattern="none").merges == ((97, 98, 256),)
     assert train(["a b a b"], 300, pattern=" |a|b").merges == ()
@@ -189,7 +189,7 @@ def test_pairs_do_not_cross_lines_that_are_documents(tmp_path: Path) -> None:
     assert lines.training.documents == 3
 
 
-def test_another_field_and_a_stream(tmp_path: Path) -> None:
+def test_another_field_or_a_stream_is_trained_on(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"body": "abab"}\n\n{"body": "ab"}\n')
     expected = train(["abab", "ab"], 258, pattern="none")
@@ -212,7 +212,7 @@ def test_counts_add_up_and_stay_in_order() -> None:
     assert train(both, 258, pattern="gpt2").merges == train(["b a b", "c a  "], 258, pattern="gpt2").merges
 
 
-def test_counts_from_a_mapping() -> None:
+def test_a_mapping_gives_counts() -> None:
     assert train({"ab": 2**61, "bc": 2**61 - 1}, 258).merges == ((97, 98, 256), (98, 99, 257))
     assert train({b"\xff\xfe": 2}, 257).vocab[256] == b"\xff\xfe"
     for wrong in ({"a": -1}, {"a": 2**64}, {"a": 1.5}, {"a": True}, {"a": "3"}, {3: 3}):
@@ -234,7 +234,7 @@ def test_symbols_that_pass_63_bits_are_refused() -> None:
 
 
 @pytest.mark.parametrize("corpus", [[], [""], ["", b""], {}, {"": 3}, {"a": 0}, ["<|end|>"]], ids=repr)
-def test_a_corpus_without_text(corpus: Any) -> None:
+def test_a_corpus_without_text_is_refused(corpus: Any) -> None:
     with pytest.raises(jeton.TrainingError, match="no text"):
         train(corpus, 300, special_tokens=["<|end|>"])
 
@@ -306,7 +306,7 @@ def test_integers_of_numpy_are_accepted() -> None:
     assert jeton.Tokenizer.from_bytes(tok.to_bytes()).training == tok.training
 
 
-def test_a_vocabulary_smaller_than_the_characters() -> None:
+def test_a_vocabulary_smaller_than_the_characters_is_refused() -> None:
     with pytest.raises(jeton.ConfigError, match="6") as caught:
         train(["今天天气好，今天天晴"], 5, level="char")
     assert caught.value.option == "vocab_size"

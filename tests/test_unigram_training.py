@@ -53,7 +53,7 @@ def test_the_trained_tokenizer_has_roles_and_sorted_scores() -> None:
     assert tok.decode(tok.encode(line)) == line
 
 
-def test_saved_and_loaded_by_sentencepiece(tmp_path: Path) -> None:
+def test_sentencepiece_gives_equal_ids_after_training(tmp_path: Path) -> None:
     tok = train(lines(), 400, preset="unigram")
     tok.save(tmp_path / "unigram.model")
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "unigram.model"))
@@ -63,7 +63,7 @@ def test_saved_and_loaded_by_sentencepiece(tmp_path: Path) -> None:
         assert tok.encode(line) == theirs.encode(line) == ours.encode(line)
 
 
-def test_saved_and_loaded_by_hf(tmp_path: Path) -> None:
+def test_hf_gives_equal_ids_after_training(tmp_path: Path) -> None:
     tok = train(lines(), 400, preset=SentencePieceUnigram(**IDENTITY))
     with pytest.warns(jeton.errors.LossyConversionWarning, match="32 bits"):
         tok.save(tmp_path / "unigram.json", accept_loss=["single_precision"])
@@ -72,7 +72,7 @@ def test_saved_and_loaded_by_hf(tmp_path: Path) -> None:
         assert tok.encode(line) == theirs.encode(line, add_special_tokens=False).ids
 
 
-def test_byte_fallback_and_other_reserved_pieces() -> None:
+def test_reserved_pieces_have_the_first_ids() -> None:
     preset = SentencePieceUnigram(byte_fallback=True, user_defined_symbols=["<sep>"], **IDENTITY)
     tok = train(lines(), 600, preset=preset)
     assert [tok.id_to_token(id) for id in (3, 4, 259)] == ["<sep>", "<0x00>", "<0xFF>"]
@@ -156,7 +156,7 @@ def test_options_of_the_preset_are_checked(options: dict[str, Any]) -> None:
         SentencePieceUnigram(**options)
 
 
-def test_a_corpus_without_text() -> None:
+def test_a_corpus_without_text_is_refused() -> None:
     with pytest.raises(jeton.TrainingError, match="no text"):
         train(["", "  "], 300, preset="unigram")
 

@@ -87,7 +87,7 @@ def test_entries_equal_after_normalization_are_duplicates() -> None:
     assert "duplicates" in audited(loaded({"model": model, "pre_tokenizer": {"type": "Whitespace"}})).passed
 
 
-def test_special_tokens_in_plain_text() -> None:
+def test_the_audit_reports_special_tokens_formed_by_text() -> None:
     vocab = [["<unk>", 0.0], ["a", -1.0], ["<s>", -2.0]]
     model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False}
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
@@ -251,7 +251,7 @@ def chat_tok(template: str, eos: str | None = "<|im_end|>") -> Tokenizer:
     return tok.with_roles(eos=eos).with_chat_template(template)
 
 
-def test_a_template_without_faults() -> None:
+def test_a_sound_template_passes_the_rules() -> None:
     pytest.importorskip("jinja2")
     found = audited(chat_tok(CHATML + PROMPT))
     assert {"template-prefix", "template-stop", "template-content"} <= set(found.passed)

@@ -92,7 +92,7 @@ def test_no_tokenizers_is_an_error() -> None:
         jeton.compare([], "text")
 
 
-def test_cuts_of_published_vocabularies(data: Path) -> None:
+def test_cuts_and_counts_of_published_vocabularies_are_known(data: Path) -> None:
     names = ("r50k_base.tiktoken", "cl100k_base.tiktoken", "o200k_base.tiktoken", "t5-small.tokenizer.json")
     toks = {name.split(".")[0]: jeton.load(data / "vocabs" / name) for name in names}
     found = jeton.compare(toks, "    return the strawberry\n")

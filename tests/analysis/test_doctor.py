@@ -618,7 +618,7 @@ def test_a_new_reader_is_compared_with_the_lock_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_damaged_lock_file(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_damaged_lock_file_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     folder, lock = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2"))), tmp_path / "tokenizer.lock"
     jeton.doctor(folder, lock=lock)
     content = json.loads(lock.read_text(encoding="utf-8"))
@@ -630,7 +630,7 @@ def test_a_damaged_lock_file(change: dict[str, Any], message: str, tmp_path: Pat
         jeton.doctor(folder, lock=lock)
 
 
-def test_a_text_with_a_lone_surrogate(tmp_path: Path) -> None:
+def test_a_text_with_a_lone_surrogate_is_compared(tmp_path: Path) -> None:
     place, lock = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2"))), tmp_path / "tokenizer.lock"
     text = "a\ud800b"
     assert text in json.loads((jeton.doctor(place, [text], lock=lock), lock.read_bytes())[1])["texts"]

@@ -66,7 +66,7 @@ def test_generated_texts_cover_unicode_categories(kind: str) -> None:
     assert len(blocks) > 500
 
 
-def test_special_tokens_only_when_asked(tok: jeton.Tokenizer) -> None:
+def test_special_tokens_are_generated_only_on_request(tok: jeton.Tokenizer) -> None:
     token = "<|im_end|>"
     assert token in SPECIAL
     assert any(token in text for text in generate_texts(tok, 3000, special=True))
@@ -109,5 +109,5 @@ def _seconds(tok: jeton.Tokenizer) -> float:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_zero_and_one_text(n: int) -> None:
+def test_zero_or_one_text_is_made(n: int) -> None:
     assert len(list(generate_texts(None, n))) == len(list(generate_bytes(None, n))) == n

@@ -135,7 +135,7 @@ def test_files_and_memory_agree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["byte gpt2", "char none"])
-def test_documents_beyond_one_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_do_not_depend_on_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tok = tokenizer(name)
     text = "the old man told the older tale\n"
     docs = ["old", text * 100, *["old man "] * 300]

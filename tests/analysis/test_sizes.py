@@ -102,7 +102,7 @@ def test_token_counts_of_all_sizes_of_random_texts(corpus: list[str], test: list
         assert found.at(vocab_size).tokens == num_tokens(found.tokenizer(vocab_size), test)
 
 
-def test_a_pruned_rank_file(data: Path) -> None:
+def test_a_pruned_rank_file_round_trips(data: Path) -> None:
     """The special tokens of cl100k follow a gap in the ids; pruning moves them."""
     tok = jeton.load(data / "vocabs" / "cl100k_base.tiktoken")
     small = jeton.prune(tok, vocab_size=5000).tokenizer

@@ -38,7 +38,7 @@ def checked(template: str, tok: Tokenizer | None = TOK, **variables: Any) -> Tem
     return jeton.chat_check(tok, template, variables=variables)
 
 
-def test_a_template_without_faults() -> None:
+def test_a_sound_template_has_notes_only() -> None:
     found = checked(CHATML)
     assert all(each.severity == "note" for each in found.findings)
     assert {"template-prefix", "template-prompt", "template-stop", "template-tokens", "template-date"} <= set(
@@ -60,7 +60,7 @@ def test_checks_that_need_a_tokenizer_are_skipped_without_one() -> None:
 PREFIX_KINDS = ("plain", "system", "tools", "tool results", "reasoning", "reasoning and tools")
 
 
-def test_prefixes_by_kind_of_conversation() -> None:
+def test_prefixes_are_checked_by_kind_of_conversation() -> None:
     """A template that drops reasoning from earlier turns, and one that writes a thought into the last turn only."""
     kept = checked(CHATML_WITH_TOOLS).facts["prefix"]
     assert kept["turns"] == dict.fromkeys(PREFIX_KINDS, False)
@@ -165,7 +165,7 @@ def test_dropped_reasoning_is_found() -> None:
     assert "template-reasoning" in checked(CHATML)
 
 
-def test_texts_with_the_form_of_special_tokens() -> None:
+def test_text_like_a_special_token_is_reported_if_unknown() -> None:
     found = checked(PHI3)
     assert found.facts["tokens"] == {
         "single": ["<|assistant|>", "<|user|>"],

@@ -42,7 +42,7 @@ def test_runs_are_common_to_both(a: list[int], b: list[int]) -> None:
 
 
 @given(text=st.lists(st.integers(0, 200), min_size=20, max_size=200), data=st.data())
-def test_edits_of_a_text(text: list[int], data: st.DataObject) -> None:
+def test_an_edited_text_has_long_equal_runs(text: list[int], data: st.DataObject) -> None:
     changed = list(text)
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(changed)))

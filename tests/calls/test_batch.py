@@ -80,7 +80,7 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name == "add_special_tokens"}
 
 
-def test_rows_of_one_text() -> None:
+def test_a_cut_text_has_one_or_several_rows() -> None:
     assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5)) == ["[abc|", "[h|"]
     assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5, side="left")) == ["[efg|", "[h|"]
     batch = BERT.encode_batch(["abcdefg", "h"], max_length=5, stride=1, overflow=True)
@@ -135,7 +135,7 @@ def test_a_batch_without_texts_is_empty() -> None:
         assert batch.padded(4, pad_id=0).input_ids.shape == (0, 4)
 
 
-def test_a_template_without_items() -> None:
+def test_a_template_without_items_gives_empty_rows() -> None:
     template = {"single": [], "pair": [{"ids": [7], "type_id": 3}]}
     tok = jeton.Tokenizer(dataclasses.replace(BYTES.definition, template=template), BYTES._core.vocabulary())
     for options in ({}, {"max_length": 4}):
@@ -170,7 +170,7 @@ def test_offsets_are_those_of_tokenize(kind: str) -> None:
 
 @settings(deadline=None)
 @given(data=st.data())
-def test_offsets_of_random_texts(kind: str, data: st.DataObject) -> None:
+def test_offsets_of_random_batches_equal_those_of_tokenize(kind: str, data: st.DataObject) -> None:
     tok = tokenizer(kind)
     some = data.draw(st.lists(texts(kind), max_size=4))
     if kind in BYTE_KINDS:
@@ -353,7 +353,7 @@ def test_rows_that_are_not_utf8() -> None:
         BYTES.decode_batch(rows, invalid_utf8="surrogateescape")  # type: ignore[arg-type]
 
 
-def test_rows_with_unknown_ids() -> None:
+def test_decoding_names_the_row_and_position_of_an_unknown_id() -> None:
     batch = BYTES.encode_batch(["a", "bc"])
     wrong = dataclasses.replace(batch, ids=np.array([97, 98, 999], np.uint32))
     for rows, index, position, id in (
@@ -375,7 +375,7 @@ def test_rows_with_unknown_ids() -> None:
         BYTES.decode_batch(dataclasses.replace(batch, offsets=np.array([0, 5])))
 
 
-def test_tokens_of_a_sequence() -> None:
+def test_bytes_of_tokens_join_to_the_text() -> None:
     tok = tokenizer("byte gpt2")
     ids = tok.encode("né the old<|im_end|>é", special="all")
     assert b"".join(tok.decode_tokens_bytes(ids)) == "né the old<|im_end|>é".encode()
@@ -405,7 +405,7 @@ def test_offsets_of_a_long_run_of_byte_pieces_take_linear_time() -> None:
     assert starts == [at // 3 for at in range(60_001)]
 
 
-def test_offsets_of_a_sequence() -> None:
+def test_decoding_gives_the_start_of_each_token() -> None:
     text, starts = BYTES.decode_with_offsets("aé中!".encode())
     assert (text, starts) == ("aé中!", [0, 1, 1, 2, 2, 2, 3])
     assert BYTES.decode_with_offsets([]) == ("", [])

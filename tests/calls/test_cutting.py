@@ -258,7 +258,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
-def test_long_texts_without_boundaries(text: str) -> None:
+def test_long_texts_without_boundaries_fill_chunks(text: str) -> None:
     """Chunks are within the limit, and take no quadratic work, for any text."""
     tok = jeton.default()
     for limit in (7, 400):
@@ -362,7 +362,7 @@ def test_the_longest_suffix_of_long_texts(kind: str) -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 17])
-def test_chunks_of_several_blocks(overlap: int) -> None:
+def test_chunks_across_blocks_equal_truncation(overlap: int) -> None:
     """Tokens before the current chunk are dropped; each chunk equals the longest prefix of the remaining text."""
     rng = random.Random(5)
     words = ["天地玄黄", "宇宙洪荒。", "one ", "two, ", "日月盈昃辰宿列張", "\n", "three_four", "寒來暑往 "]
@@ -383,7 +383,7 @@ def test_chunks_of_several_blocks(overlap: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKD"])
-def test_truncation_under_a_normalization_form(form: str) -> None:
+def test_normalized_truncation_is_within_the_limit(form: str) -> None:
     """Exact for text that the form leaves unchanged; otherwise parts are within the limit and join to the text."""
     source = json.loads(tokenizer("byte gpt2").to_bytes())
     del source["model"]["jeton"]
@@ -486,7 +486,7 @@ def test_errors_have_the_position_in_the_text() -> None:
     assert growing.append("") == (len(tok.encode("今 words")), [])  # as before
 
 
-def test_counts_of_a_batch() -> None:
+def test_counts_of_a_batch_equal_those_of_its_texts() -> None:
     tok = jeton.default()
     texts = ["one two", "", b"three \xff", CORPUS, "x" * 2_000_000]
     for threads in (1, 3):

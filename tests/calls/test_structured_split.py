@@ -124,7 +124,7 @@ def test_a_fenced_block_within_the_limit_stays_whole(limit: int) -> None:
     assert num_whole > 5
 
 
-def test_sections_paragraphs_and_headings() -> None:
+def test_sections_and_headings_stay_with_their_paragraphs() -> None:
     text = "# A\n\nintro\n\n## B\n\none\n\ntwo\n\n## C\n\n- x\n- y\n  - z\n\n# D\n## E\nend\n"
     parts = [chunk.text for chunk in BYTES.split(text, 24, at="markdown")]
     assert parts == ["# A\n\nintro\n\n", "## B\n\none\n\ntwo\n\n", "## C\n\n- x\n- y\n  - z\n\n", "# D\n## E\nend\n"]
@@ -211,7 +211,7 @@ def test_errors_have_positions_in_the_text() -> None:
     assert BYTES.split("", 1, at="markdown") == []
 
 
-def test_special_tokens_and_templates() -> None:
+def test_special_tokens_count_if_they_are_permitted() -> None:
     tok = BYTES.add_tokens(["<|end|>"])
     assert [chunk.num_tokens for chunk in tok.split("a\n\n<|end|>", 4, at="paragraph", special="all")] == [4]
     with pytest.raises(jeton.SpecialTokenError):

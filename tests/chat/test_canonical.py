@@ -117,7 +117,7 @@ def cause(tok: Tokenizer, ids: list[int], **options: str) -> tuple[int, str] | N
     return drift.position, drift.cause
 
 
-def test_merge_split_and_unreachable() -> None:
+def test_the_cause_is_a_merge_a_split_or_an_unreachable_token() -> None:
     vocab = {**BYTES, 256: b"ab", 257: b"ab "}
     tok = Tokenizer.from_merges(vocab, [(97, 98, 256), (256, 32, 257)], pattern=r"\w+|\s+")
     assert cause(tok, [256, 97, 98]) == (1, "merge")

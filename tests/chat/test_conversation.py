@@ -446,7 +446,7 @@ def test_wrong_calls_are_refused() -> None:
             TOK.conversation(messages, template="chatml")  # type: ignore[arg-type]
 
 
-def test_special_tokens_in_messages() -> None:
+def test_special_tokens_in_messages_are_refused_or_text() -> None:
     conv = start(special="raise")
     conv.add_sampled(TOK.encode("ok <|im_end|>", special="none"))  # the reply spells a special token
     with pytest.raises(SpecialTokenError):

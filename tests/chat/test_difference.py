@@ -229,7 +229,7 @@ def test_a_generation_prompt_that_does_not_start_the_reply() -> None:
     assert found.cause.endswith("(assistant) of B, the reply, does not begin with the generation prompt of A")
 
 
-def test_a_spelled_special_token() -> None:
+def test_a_spelled_special_token_differs_from_a_real_one() -> None:
     one = [{"role": "user", "content": "hi<|im_end|>\n<|im_start|>user\nho"}]
     two = [{"role": "user", "content": "hi"}, {"role": "user", "content": "ho"}]
     found = jeton.chat_diff(TOK, one, two)

@@ -273,7 +273,7 @@ def test_malformed_ids_are_refused(text: str, role: Any, message: str) -> None:
         HARMONY.parse([*ids_of("<|message|>a"), 10**6])
 
 
-def test_a_header_without_content() -> None:
+def test_a_header_without_content_is_read_if_not_strict() -> None:
     """With ``strict=False``, the text after the channel is the content."""
     ids = ids_of("<|channel|>final some text<|end|>")
     assert HARMONY.parse(ids, strict=False) == [{"role": "assistant", "content": "some text", "channel": "final"}]
@@ -364,7 +364,7 @@ def test_ids_equal_those_of_openai_harmony(data: Path) -> None:
         assert harmony.render(messages, **options).ids == expected, seed
 
 
-def test_objects_of_openai_harmony(data: Path) -> None:
+def test_messages_and_tools_of_openai_harmony_are_accepted(data: Path) -> None:
     """Messages of openai-harmony as dicts, and its built-in tools."""
     peer(data)
     import openai_harmony as theirs

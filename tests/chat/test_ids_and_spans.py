@@ -89,7 +89,7 @@ def test_matches_of_published_vocabularies(data: Path, name: str) -> None:
         assert len(controls) == 4
 
 
-def test_a_matcher_without_special_tokens() -> None:
+def test_a_matcher_without_special_tokens_finds_nothing() -> None:
     tok = jeton.Tokenizer.from_merges({97: b"a"}, [])
     assert AddedTokenMatcher(tok._core, tok.definition)("a") == []
 
@@ -206,7 +206,7 @@ def test_invalid_runs_are_refused() -> None:
         ("{{ generation }}{% set generated = 1 %}ab", None),
     ],
 )  # fmt: skip
-def test_the_mask_of_a_template_that_generates_nothing(source: str, mask: bool | None) -> None:
+def test_the_mask_of_a_template_without_generated_text_is_false(source: str, mask: bool | None) -> None:
     """`mask` is None for a template without markers. Without markers or generated text, the mask is all False."""
     chat = TOK.chat(user("hi"), template=source)
     for one in (chat, pickle.loads(pickle.dumps(chat)), *TOK.chat([user("hi")], template=source)):
@@ -214,7 +214,7 @@ def test_the_mask_of_a_template_that_generates_nothing(source: str, mask: bool |
     assert (mask is None) is not has_generation(source)
 
 
-def test_the_mask_of_a_chat_without_a_reply_or_an_empty_one() -> None:
+def test_the_mask_without_reply_text_is_false() -> None:
     for messages in (user("hi"), [*user("hi"), {"role": "assistant", "content": ""}]):
         chat = TOK.chat(messages, template=TEMPLATES["generation"].replace("+ '<|im_end|>' -}}", "-}}"))
         assert chat.mask == [False] * len(chat.ids)

@@ -134,7 +134,7 @@ HAND: list[tuple[str, Messages, dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("name", "messages", "variables", "expected"), HAND)
-def test_the_text_that_models_emit(
+def test_the_mask_covers_the_text_that_models_emit(
     name: str, messages: Messages, variables: dict[str, Any], expected: list[str], data: Path
 ) -> None:
     source = (data / "templates" / f"{name}.jinja").read_text(encoding="utf-8")
@@ -221,7 +221,7 @@ def test_mask_differences_have_reasons() -> None:
         TOK.chat(TURNS, template="chatml").reply_mask(source="markers")
 
 
-def test_options_of_reply_mask() -> None:
+def test_options_limit_masks_to_turns_answers_and_text() -> None:
     chat = TOK.chat(REASONED, template=TEMPLATES["chatml with tools"])
     assert said(chat) == ["uno<|im_end|>", "<think>\nso\n</think>\n\ndos<|im_end|>"]
     assert said(chat, turns="last") == ["<think>\nso\n</think>\n\ndos<|im_end|>"]
@@ -301,7 +301,7 @@ def test_a_header_that_no_prompt_has_is_refused() -> None:
         assert chat.mask
 
 
-def test_consecutive_and_empty_messages() -> None:
+def test_consecutive_and_empty_replies_are_masked() -> None:
     chat = TOK.chat([user("one"), reply("uno"), reply("dos"), user("two"), reply("")], template="chatml")
     assert said(chat) == ["uno<|im_end|>", "dos<|im_end|>", "<|im_end|>"]
     assert said(TOK.chat([reply("hello"), *TURNS], template="chatml"))[0] == "hello<|im_end|>"

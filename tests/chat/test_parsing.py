@@ -120,7 +120,7 @@ def test_reasoning_is_separated_from_content(tok: jeton.Tokenizer) -> None:
     assert tight.differences
 
 
-def test_a_closed_reasoning_in_the_prompt() -> None:
+def test_closed_reasoning_in_the_prompt_is_not_in_the_reply() -> None:
     reply = parsed(CHATML_WITH_TOOLS, "51<|im_end|>", enable_thinking=False)
     assert (reply.content, reply.reasoning, reply.differences) == ("51", None, ())
 
@@ -224,7 +224,7 @@ def test_calls_in_python_syntax() -> None:
     assert parsed(PYTHONIC, "So:<|tool|>[get_weather(city=open('x'))]<|im_end|>").refusal
 
 
-def test_nested_values_by_rules_of_the_template() -> None:
+def test_nested_values_are_parsed_by_rules_of_the_template() -> None:
     value = {"f": [[1, "a"], [], {"k": {"l": True}}], "o": {"a": "x, y", "b": None}, "n": -2.5}
     text = '<|tool|>time{f:[[1,<|"|>a<|"|>],[],{k:{l:true}}],o:{a:<|"|>x, y<|"|>,b:null},n:-2.5}<|im_end|>'
     reply = parsed(QUOTED, text)

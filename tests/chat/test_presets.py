@@ -314,13 +314,13 @@ RENDERED: list[tuple[str, list[Message], list[dict[str, Any]] | None, str]] = [
 ]
 
 
-def test_presets_without_a_published_file() -> None:
+def test_presets_without_a_published_file_render_as_pinned() -> None:
     for name, messages, tools, expected in RENDERED:
         options: dict[str, Any] = {"template": name, "tools": tools, "add_generation_prompt": True}
         assert tokenizer(name).chat(messages, tokenize=False, **options) == expected
 
 
-def test_presets_for_a_tokenizer() -> None:
+def test_tokens_of_a_tokenizer_determine_its_presets() -> None:
     assert presets_for(tokenizer("qwen3")) == ["qwen3", "chatml"]
     assert presets_for(tokenizer("llama3")) == ["llama3"]
     assert presets_for(tokenizer("llama3.1")) == ["llama3.1", "llama3"]

@@ -285,7 +285,7 @@ SHAPES: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-def test_values_of_other_types() -> None:
+def test_values_of_other_types_give_equal_text_or_an_error() -> None:
     """Equal text, or an error of Jeton."""
     pair = tool.pair(PRINTS, tool.small())
     for messages, options, mark in SHAPES:

@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_tokens_roles_and_a_template(run: Run, file: Path, tmp_path: Path) -> None:
+def test_tokens_roles_and_a_template_are_added(run: Run, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "chat"
     roles = ("--eos", "<|im_end|>", "--pad", "<|pad|>", "--chat-template", "chatml")
     result = run("add-tokens", "-t", file, "-o", out, "<think>", "<|end|>", *roles)
@@ -50,7 +50,7 @@ def test_a_list_of_plain_tokens(run: Run, file: Path, tmp_path: Path) -> None:
     assert (facts["fingerprint"], facts["roles"]) == (tok.fingerprint, {})
 
 
-def test_a_template_in_a_file(run: Run, file: Path, tmp_path: Path) -> None:
+def test_a_template_is_read_from_a_file(run: Run, file: Path, tmp_path: Path) -> None:
     template = tmp_path / "mine.jinja"
     template.write_text("{% for m in messages %}{{ m.content }}\n{% endfor %}", encoding="utf-8")
     assert run("add-tokens", "-t", file, "-o", tmp_path / "x.json", "--chat-template", template).code == 0
@@ -91,7 +91,7 @@ def test_train_adds_roles_and_a_template(run: Run, tmp_path: Path) -> None:
     assert tok.chat(MESSAGES).ids[0] == tok.special_tokens["<|im_start|>"]
 
 
-def test_train_with_a_preset_and_roles(run: Run, tmp_path: Path) -> None:
+def test_training_with_a_preset_sets_roles(run: Run, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text(CORPUS, encoding="utf-8")
     roles = ("--preset", "minbpe", "--eos", "<|end|>")
     assert run("train", tmp_path / "texts.txt", "-o", tmp_path / "x.json", "-s", 280, *roles).code == 0

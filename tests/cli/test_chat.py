@@ -33,7 +33,7 @@ def test_output_in_each_format(run: Run, path: Path) -> None:
     assert [turn["role"] for turn in answer["turns"]] == ["user", "assistant"]
 
 
-def test_tools_variables_and_template_files(run: Run, path: Path, tmp_path: Path) -> None:
+def test_tools_variables_and_a_template_file_are_used(run: Run, path: Path, tmp_path: Path) -> None:
     file = tmp_path / "messages.json"
     file.write_text(json.dumps({"messages": MESSAGES, "tools": [{"name": "f"}], "variables": {"mark": "!"}}))
     source = tmp_path / "mine.jinja"
@@ -119,12 +119,12 @@ def test_check_passes_variables_to_the_template(run: Run, tmp_path: Path) -> Non
         (["no-such-template", "-t", "default"], 1, "there is no chat template 'no-such-template'"),
     ],
 )
-def test_wrong_arguments_of_check(run: Run, arguments: list[str], code: int, said: str) -> None:
+def test_wrong_arguments_of_check_are_reported(run: Run, arguments: list[str], code: int, said: str) -> None:
     result = run("chat", "check", *arguments)
     assert (result.code, said in result.err) == (code, True), result.err
 
 
-def test_check_of_a_tokenizer_without_template(run: Run, path: Path) -> None:
+def test_checking_a_tokenizer_without_template_is_an_error(run: Run, path: Path) -> None:
     result = run("chat", "check", path)
     assert (result.code, f"the tokenizer {path} has no chat template" in result.err) == (1, True)
 

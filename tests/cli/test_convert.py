@@ -310,7 +310,7 @@ def test_the_version_of_transformers_that_reads_a_folder(run: Run, tmp_path: Pat
     assert run("convert", folder, tmp_path / "x.json", "--transformers", 3).code == 2
 
 
-def test_a_copy_of_a_gguf_file(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_a_gguf_file_is_copied_and_never_changed(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.gguf"
     tok.save(old)
     before = old.read_bytes()

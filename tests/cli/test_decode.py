@@ -14,7 +14,7 @@ import jeton
 from .conftest import Run
 
 
-def test_arguments_and_standard_input(run: Run, path: Path) -> None:
+def test_ids_are_read_from_arguments_or_standard_input(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, 72, 105) == (0, b"Hi", "")
     assert run("decode", "-t", path, input=b" 72\t105\r\n\n33 ") == (0, b"Hi!", "")
     assert run("decode", "-t", path, input=b"") == (0, b"", "")

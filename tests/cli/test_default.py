@@ -26,7 +26,7 @@ IDS = " ".join(map(str, jeton.default().encode("hello")))
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_command_without_tokenizer(run: Run, args: list[str], out: str | None) -> None:
+def test_a_command_without_tokenizer_uses_the_default(run: Run, args: list[str], out: str | None) -> None:
     done = run(*args)
     assert (done.code, done.err) == (0, SAID)
     assert done.text == out if out is not None else "hello" in done.text

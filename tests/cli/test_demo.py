@@ -74,7 +74,7 @@ def test_the_tour_in_json(run: Run, library: Path, tmp_path: Path) -> None:
     assert set(facts["bytes_per_token"]) == {"Python source", "English lessons", "Chinese lessons"}
 
 
-def test_a_python_without_sources(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_sources_is_an_error(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
     result = run("demo", "-o", tmp_path / "out")
     assert result.code == 1

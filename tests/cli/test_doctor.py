@@ -44,7 +44,7 @@ def test_a_lock_file_is_written_and_checked(run: Run, tmp_path: Path) -> None:
     assert "lock file: model.gguf: jeton gives other ids" in found.text
 
 
-def test_texts_of_a_file_and_a_second_tokenizer(run: Run, tmp_path: Path) -> None:
+def test_texts_of_a_file_are_compared_with_a_second_tokenizer(run: Run, tmp_path: Path) -> None:
     folder = write(tmp_path / "a", tokenizer__json=as_json(tokenizer("byte gpt2")))
     other = write(tmp_path / "b", model__gguf=as_gguf(tokenizer("byte gpt2"), pre="gpt-2"))
     texts = tmp_path / "texts.txt"

@@ -307,7 +307,7 @@ def test_messages_missing_from_the_catalog_stay_english(run: Run, chinese: None)
         assert in_language("a: b: No such file or directory") == "a: b: 没有这个文件或目录"
 
 
-def test_errors_of_downloads_and_of_special_tokens(run: Run, chinese: None) -> None:
+def test_errors_with_details_are_translated(run: Run, chinese: None) -> None:
     with use_language("zh"):
         error = "hf:x cannot be downloaded: [Errno -2] Name or service not known. Try again"
         assert in_language(f"{error}; or download the tokenizer's files by other means and load their folder") == (

@@ -26,7 +26,7 @@ def test_figures_equal_those_of_the_library(run: Run, tok: jeton.Tokenizer, path
     assert row.split()[1:3] == [f"{expected.tokens:,}", f"{expected.bytes_per_token:.3f}"]
 
 
-def test_several_tokenizers_and_sources(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+def test_each_source_has_a_row_per_tokenizer(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     other = tmp_path / "bytes.json"
     jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, []).save(other)
     texts = tmp_path / "texts"

@@ -123,7 +123,7 @@ def test_the_default_port_is_that_of_the_lessons(monkeypatch: pytest.MonkeyPatch
             assert other.getsockname()[1] != port
 
 
-def test_a_folder_and_a_port(path: Path) -> None:
+def test_the_page_has_the_given_folder_and_port(path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

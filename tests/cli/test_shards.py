@@ -68,7 +68,9 @@ def test_plan_run_and_merge_report_their_state(run: Run, rows: Path, tok: Path, 
     assert json.loads(run("shards", "status", out, "--json").text)["merged"] is True
 
 
-def test_shuffled_and_packed_shards(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_shuffled_and_packed_shards_are_made_in_one_or_two_stages(
+    run: Run, rows: Path, tok: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     options = (
         "-t",

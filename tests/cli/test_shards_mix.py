@@ -109,7 +109,7 @@ def test_wrong_mixes_are_refused(
     assert message in failed.err
 
 
-def test_settings_for_training_systems(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+def test_settings_for_a_training_system_need_its_format(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     assert run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "-q").code == 0
     assert run("shards", "mix", tmp_path / "out", "--write", "megatron").text == f"1.0 {tmp_path}/out/shard-00000\n"
     other = run("shards", "mix", tmp_path / "out", "--write", "olmo")

@@ -190,7 +190,7 @@ class TestSources:
         assert run("count", "-t", out, "--files", "memory://cli/a.txt").text.endswith("total\n")
 
 
-def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_options_of_a_preset_are_set_by_name(run: Run, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.model"
     settings = ["--set", "character_coverage=1", "--set", "split_digits=true", "--set", "unk_piece=[UNK]"]
     settings += ["--set", "hard_vocab_limit=false", "--set", 'user_defined_symbols=["<sep>"]']
@@ -214,11 +214,11 @@ def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("value", "number"), [("32k", 32_000), ("32Ki", 32_768), ("1.5M", 1_500_000), ("300", 300)])
-def test_numbers_with_a_unit(value: str, number: int) -> None:
+def test_numbers_with_a_unit_are_converted(value: str, number: int) -> None:
     assert Count().convert(value, None, None) == number
 
 
-def test_a_size_with_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_a_size_may_have_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:
     assert run("train", corpus, "-o", tmp_path / "x.json", "-s", "0.28k").code == 0
     assert jeton.load(tmp_path / "x.json").vocab_size == 280
     for wrong in ("k", "1.2345k", "1kb", "many"):

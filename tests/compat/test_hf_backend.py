@@ -117,7 +117,7 @@ def test_the_environment_chooses_one_thread(monkeypatch: pytest.MonkeyPatch) -> 
     assert threads() == 7
 
 
-def test_damaged_offsets_of_rows() -> None:
+def test_damaged_offsets_of_rows_are_refused() -> None:
     from jeton._core import constant_lists, row_lists, row_pair_lists
 
     values = np.array([1, 2, 3], "<i8").view(np.uint8)

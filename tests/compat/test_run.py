@@ -173,7 +173,7 @@ os.execv(sys.executable, [sys.executable, "-c", code, "x"])
 """
 
 
-def test_code_of_the_command_line(tmp_path: Path) -> None:
+def test_code_of_the_command_line_uses_the_drop_in(tmp_path: Path) -> None:
     """Like the interpreter's option ``-c``; a program started by exec uses the drop-in, too."""
     done = run("tiktoken", "-c", CODE, "-m", "1", cwd=tmp_path)
     assert done.stdout.splitlines() == [

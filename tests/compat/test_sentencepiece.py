@@ -151,7 +151,7 @@ def test_the_model_has_the_given_options(tmp_path: Path) -> None:
     assert first[3] == f"{model.pieces[3].piece}\t{model.pieces[3].score:g}"
 
 
-def test_errors_of_the_iterator(bpe: bytes) -> None:
+def test_errors_of_the_iterator_keep_their_class(bpe: bytes) -> None:
     def fails_later() -> Any:
         yield "low"
         raise OSError("gone")
@@ -164,7 +164,7 @@ def test_errors_of_the_iterator(bpe: bytes) -> None:
 # ── normalizer ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_rules_of_a_file(tmp_path: Path) -> None:
+def test_rules_of_a_file_normalize_text(tmp_path: Path) -> None:
     (tmp_path / "rules.tsv").write_text("U+0041 0042\t0061\n0043\n")
     normalizer = SentencePieceNormalizer(rule_tsv=str(tmp_path / "rules.tsv"), add_dummy_prefix=False)
     assert normalizer.normalize("ABACx") == "aAx"

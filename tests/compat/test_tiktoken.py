@@ -119,7 +119,7 @@ def test_ids_up_to_32_bits_are_encoded_and_decoded() -> None:
         enc.decode([0])
 
 
-def test_bytes_without_a_rank() -> None:
+def test_bytes_without_a_rank_are_key_errors() -> None:
     enc = small({b"ab": 0, b"b": 1})
     assert enc.encode("abb") == [0, 1]  # the merge is formed although `a` has no rank
     with pytest.raises(KeyError):
@@ -190,7 +190,7 @@ def test_offsets_are_starts_in_the_text(enc: Encoding) -> None:
 # ── unstable text ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_continuations_of_unstable_text(enc: Encoding) -> None:
+def test_continuations_begin_with_the_unstable_text(enc: Encoding) -> None:
     for text in ("low lo", "the \n", "<|endoftext|>", "", "a 今天", "  "):
         stable, continuations = enc.encode_with_unstable(text, allowed_special="all")
         head = enc.decode_bytes(stable)
@@ -231,7 +231,7 @@ def test_encodings_work_in_forked_and_spawned_processes(enc: Encoding, method: s
         assert pool.map(enc.encode, texts) == expected
 
 
-def test_tokens_in_the_order_of_their_bytes() -> None:
+def test_token_byte_values_are_sorted() -> None:
     """Covers tokens with equal first bytes, tokens ending in zeros, and a file whose dict was not built."""
     rng = random.Random(4)
     tokens = {bytes(rng.choices(b"\0\1a\xff", k=rng.randrange(1, 14))) for _ in range(3000)}

@@ -100,7 +100,7 @@ def test_an_empty_model_drops_unknown_text() -> None:
     assert found == expected
 
 
-def test_ids_of_added_tokens() -> None:
+def test_added_tokens_have_the_ids_of_the_original() -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         numbers = [
@@ -136,7 +136,7 @@ def test_a_decode_stream_waits_for_characters() -> None:
     assert None in found
 
 
-def test_calls_in_the_background() -> None:
+def test_asynchronous_calls_equal_the_original() -> None:
     async def run(library: Any) -> Any:
         tok = word_level(library)
         one = await tok.async_encode("low lower")
@@ -325,7 +325,7 @@ def test_a_post_processor_longer_than_the_truncation_limit() -> None:
 
 @pytest.mark.parametrize("direction", ["left", "right"])
 @pytest.mark.parametrize("options", [{"max_length": 3}, {"max_length": 4, "stride": 1}, {"max_length": 9}])
-def test_truncation_and_padding_of_one_text(options: dict[str, int], direction: str) -> None:
+def test_truncation_and_padding_of_one_text_equal_the_original(options: dict[str, int], direction: str) -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         tok.enable_truncation(**options, direction=direction)
@@ -337,7 +337,7 @@ def test_truncation_and_padding_of_one_text(options: dict[str, int], direction: 
     assert found == expected
 
 
-def test_pairs_without_post_processor() -> None:
+def test_pairs_without_post_processor_equal_the_original() -> None:
     def run(library: Any) -> Any:
         tok = word_level(library)
         tok.post_processor = None

@@ -616,7 +616,7 @@ def test_parts_that_need_the_original_are_refused_without_it(monkeypatch: pytest
     assert ours.normalizers.Lowercase().normalize_str("A") == "a"
 
 
-def test_states_of_older_files() -> None:
+def test_states_of_older_files_have_the_old_defaults() -> None:
     metaspace = parts.from_state("pre_tokenizer", {"type": "Metaspace", "replacement": "▁", "add_prefix_space": False})
     assert metaspace.prepend_scheme == "never"  # type: ignore[attr-defined]
     assert parts.from_state("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": True}).use_regex  # type: ignore[attr-defined]
@@ -732,7 +732,7 @@ def test_unigram_trainer_learns_equal_pieces() -> None:
         ours.trainers.UnigramTrainer(vocab_size=5, show_progress=False).learn(TEXTS, {}, [])
 
 
-def test_unigram_trainer_with_more_special_tokens_than_entries() -> None:
+def test_a_unigram_trainer_adds_special_tokens_beyond_its_size() -> None:
     sizes = []
     for library in (ours, theirs):
         tok = library.Tokenizer(library.models.Unigram())

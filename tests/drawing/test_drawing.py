@@ -162,7 +162,7 @@ class TestTokensThatAreNotTheirText:
         ((before, parts),) = drawing.dropped
         assert (before, [part.text for part in parts]) == (1, [" "])
 
-    def test_a_space_behind_a_word(self) -> None:
+    def test_a_space_behind_a_word_belongs_to_its_token(self) -> None:
         drawing = described(b"a b", [1, 2], [b"a ", b"b "], [(0, 1), (2, 3)], None, {})
         assert (shown(drawing), copied(drawing), drawing.dropped) == (["a·", "b·"], ["a ", "b"], [])
 

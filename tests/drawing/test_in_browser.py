@@ -100,7 +100,7 @@ def test_a_picture_has_the_order_of_a_page(page: Any, text: str, cuts: str) -> N
 
 
 @pytest.mark.parametrize("word", ["\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"])
-def test_a_word_from_the_right_whose_letters_are_cut(page: Any, word: str) -> None:
+def test_cut_letters_of_a_word_from_the_right_are_in_reading_order(page: Any, word: str) -> None:
     show(page, BYTES.tokenize(f"say {word} now")._repr_html_())
     lefts = page.evaluate("() => [...document.querySelectorAll('.t')].map(token => token.getBoundingClientRect().left)")
     size = len(word.encode())

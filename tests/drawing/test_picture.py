@@ -39,7 +39,7 @@ def test_svg_is_well_formed_and_complete(tokens: list[tuple[int, bytes]], width:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_special_tokens_groups_and_gaps(theme: Theme) -> None:
+def test_a_picture_marks_special_tokens_groups_and_gaps(theme: Theme) -> None:
     tokens = [b"a", b"<s>", *(bytes([byte]) for byte in "天".encode())]
     spans = [(0, 1), (2, 2), (2, 3), (3, 4), (4, 5)]
     drawing = described("a 天".encode(), [1, 2, 3, 4, 5], tokens, spans, None, {2: b"<s>"})

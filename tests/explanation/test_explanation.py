@@ -135,7 +135,7 @@ def test_a_repeated_pretoken_is_explained_once() -> None:
     assert words.endswith('pretoken 3: "st", bytes 4 to 6\n  as pretoken 1: ids [256]')
 
 
-def test_special_tokens_and_single_symbols() -> None:
+def test_special_tokens_and_single_symbols_have_no_merges() -> None:
     words = str(explain(b"<|end|>", b"x"))
     assert "  a special token, matched whole: ids [300]\n" in words
     assert words.endswith("  x\n  one symbol: nothing to merge\n  ids [120]")

@@ -56,7 +56,7 @@ def test_files_of_an_earlier_tokenizer_are_replaced_or_refused(tmp_path: Path, t
     assert jeton.load(tmp_path).definition.chat_template == "new"
 
 
-def test_chat_templates_in_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_chat_templates_are_saved_in_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     one = tok._with_facts(chat_template="{{ 1 }}")
     one.save(tmp_path / "one")
     assert (tmp_path / "one" / "chat_template.jinja").read_bytes() == b"{{ 1 }}"

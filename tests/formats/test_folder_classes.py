@@ -68,7 +68,7 @@ SPECIALS = {
 
 
 @pytest.mark.parametrize("name", SPECIALS)
-def test_xglm_pegasus_and_barthez(name: str, tmp_path: Path) -> None:
+def test_xglm_pegasus_and_barthez_equal_their_slow_classes(name: str, tmp_path: Path) -> None:
     """The ids and templates of the slow classes of transformers 4.57, in which SentencePiece encodes."""
     model = tmp_path / "trained.model"
     spm.SentencePieceTrainer.train(
@@ -140,7 +140,9 @@ ADDED = {"content": "<pad>", "special": True}
     ],
     ids=str,
 )
-def test_special_tokens_behind_the_pieces(config: dict[str, Any], expected: int, model: Path, tmp_path: Path) -> None:
+def test_special_tokens_behind_the_pieces_are_added(
+    config: dict[str, Any], expected: int, model: Path, tmp_path: Path
+) -> None:
     tok = jeton.load(in_folder(tmp_path, model, **config))
     bare = jeton.load(model)
     assert tok.special_tokens["<pad>"] == expected
@@ -174,7 +176,7 @@ def test_unsupported_added_tokens_are_refused(added: dict[str, Any], model: Path
 
 
 @pytest.mark.parametrize("file", ["tokenizer.model", "vocab.txt", "vocab.json"])
-def test_the_older_file_of_added_tokens(file: str, model: Path, tmp_path: Path) -> None:
+def test_the_older_file_of_added_tokens_needs_a_configuration(file: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
     content = {"tokenizer.model": model.read_bytes(), "vocab.txt": b"[UNK]\nthe\n", "vocab.json": b'{"a": 0}'}[file]
     (tmp_path / file).write_bytes(content)
@@ -328,7 +330,7 @@ def test_albert_with_a_model_is_refused_with_its_reason(mapped: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["LlamaTokenizer", "T5Tokenizer"])
-def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> None:
+def test_legacy_determines_the_prefix_space(name: str, model: Path, tmp_path: Path) -> None:
     """As in transformers 4.57: `▁` before each segment of the text, before the text only, or nowhere."""
     eos = {"eos_token": "</s>"}
 
@@ -354,7 +356,7 @@ def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapped: Path, tmp_path: Path) -> None:
+def test_tokens_for_normalized_text_match_raw_text(name: str, model: Path, mapped: Path, tmp_path: Path) -> None:
     """These tokens are matched in the raw text, as by the slow classes, special or not."""
     for file in (model, mapped):
         size = jeton.load(in_folder(tmp_path, file, tokenizer_class=name)).vocab_size

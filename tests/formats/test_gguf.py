@@ -259,7 +259,7 @@ def test_a_token_that_is_always_added_is_needed(tmp_path: Path) -> None:
     assert caught.value.place == "tokenizer.ggml.bos_token_id"
 
 
-def test_a_file_without_a_tokenizer(tmp_path: Path) -> None:
+def test_a_file_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(jeton.FormatError, match="the file has no tokenizer"):
         load(tmp_path, {"general.name": "x"})
 
@@ -317,7 +317,7 @@ def test_damaged_files_are_jeton_errors(tmp_path: Path) -> None:
     assert outcomes >= {"loads", "FormatError"}
 
 
-def test_a_folder_with_a_file(tmp_path: Path) -> None:
+def test_the_gguf_file_of_a_folder_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "mmproj-model.gguf").write_bytes(gguf({"general.architecture": "clip"}))
     (tmp_path / "model-Q4.gguf").write_bytes(gguf(bpe()))
     (tmp_path / "tokenizer_config.json").write_text('{"bos_token": "<other>"}')  # ignored: the GGUF file has all facts

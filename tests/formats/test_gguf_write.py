@@ -222,7 +222,7 @@ def test_keys_that_stay_are_copied_whatever_their_type(name: str, number: bytes,
     assert string(key) + number in (tmp_path / "new.gguf").read_bytes()
 
 
-def test_more_rows_than_bytes(tmp_path: Path) -> None:
+def test_more_rows_than_bytes_are_refused(tmp_path: Path) -> None:
     old = old_file(tmp_path, bpe(), 16)
     old.write_bytes(old.read_bytes().replace(struct.pack("<2Q", 5, 16), struct.pack("<2Q", 5, 1 << 40)))
     with pytest.raises(jeton.FormatError, match="1099511627776 rows do not fit into the file"):

@@ -245,7 +245,7 @@ def test_errors_have_the_json_path(processor: Any, place: str) -> None:
 
 
 @pytest.mark.parametrize("trims", [True, False])
-def test_type_ids_of_overflowing_pairs(trims: bool) -> None:
+def test_type_ids_of_overflowing_pairs_equal_hf(trims: bool) -> None:
     """RobertaProcessing also sets type ids of overflowing pieces; equal templates do not. (CLIP's trims no offsets.)"""
     roberta = {**(PROCESSORS["roberta"] or {}), "trim_offsets": trims}
     same = template("<s> $A </s>", "<s> $A </s> </s> $B </s>", [("<s>", 0), ("</s>", 1)])

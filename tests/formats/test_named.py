@@ -85,7 +85,7 @@ def test_a_missing_role_says_how_to_set_it() -> None:
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_facts_of_the_registry(name: str) -> None:
+def test_facts_of_the_registry_equal_those_published(name: str) -> None:
     """Facts are those of the publisher; `tools/named_table.py` names their sources, and the reasons for omissions."""
     known, published = REGISTRY[name], PUBLISHED[name]
     assert known.roles == {role: token for role, token in published.roles.items() if role != "unk"}
@@ -139,7 +139,7 @@ def test_roles_equal_those_of_llama_cpp(name: str, vocabulary: str, tmp_path: Pa
         reason="loads a vocabulary of 100,000 or more entries, twice; that of 50,000 stays",
     ),
 )
-def test_fingerprints_of_named_files(name: str) -> None:
+def test_only_a_prefix_changes_the_fingerprint_of_a_named_file(name: str) -> None:
     """Roles and chat template leave the fingerprint of a named tokenizer; a prefix is part of it."""
     known, path = REGISTRY[name], DATA / "vocabs" / f"{name}.tiktoken"
     tok, bare = jeton.load(path), jeton.load(path, special_tokens=known.special_tokens)

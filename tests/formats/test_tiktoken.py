@@ -94,7 +94,7 @@ def test_pickling_and_saving_keep_the_way_of_ranks(path: Path) -> None:
         assert back.encode(text) == tok.encode(text)
 
 
-def test_line_ends_of_windows(path: Path, tmp_path: Path) -> None:
+def test_line_ends_of_windows_are_read(path: Path, tmp_path: Path) -> None:
     windows = tmp_path / "windows"
     windows.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert jeton.load(windows, pattern="none") == jeton.load(path, pattern="none")

@@ -71,7 +71,7 @@ def test_character_and_suffix_models_load_without_jetons_facts(kind: str) -> Non
     assert back.fingerprint == tok.fingerprint
 
 
-def test_added_vocabulary_and_holes(tmp_path: Path) -> None:
+def test_added_tokens_and_holes_survive_a_file(tmp_path: Path) -> None:
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={"<|end|>": 310, "\n\n": 305})
     tok = tok.add_tokens(["tab", "今天"], special=False)
     tok.save(tmp_path / "t.json")
@@ -130,7 +130,7 @@ def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
 
 
 @pytest.mark.parametrize("special", ["a", "Ġ", "ab"])
-def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> None:
+def test_a_special_token_spelled_like_an_entry_is_a_named_loss(special: str, tmp_path: Path) -> None:
     """In HF's format a string has one id, so the loss must be accepted; Jeton's own bytes keep both."""
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={special: 310})
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
@@ -145,7 +145,7 @@ def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("special", ["今", " ", "\n", "b a"])
-def test_a_special_token_with_the_bytes_of_entries(special: str) -> None:
+def test_a_special_token_with_the_bytes_of_entries_round_trips(special: str) -> None:
     """The byte alphabet spells entries differently, so the two do not clash."""
     tok = byte_tokenizer((97, 98, 300), pattern="gpt2", special_tokens={special: 310})
     same(jeton.Tokenizer.from_bytes(tok.to_bytes()), tok)
@@ -165,7 +165,7 @@ def test_letters_that_spell_the_end_of_word_mark_survive_a_file(style: Any) -> N
         assert back.decode(back.encode(text)) == text
 
 
-def test_blank_lines_before_the_json(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+def test_blank_lines_before_the_json_are_skipped(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     """A line end, a brace and a line end could also begin a SentencePiece model."""
     for blank in (b"\n", b"\r\n", b" \n\n"):
         (tmp_path / "x").write_bytes(blank + b"{\n" + tok.to_bytes()[1:])
@@ -379,7 +379,7 @@ def test_real_files_round_trip(data: Path, name: str, tmp_path: Path) -> None:
         assert tok.encode(text, special="all", add_special_tokens=True) == peer.encode(text).ids
 
 
-def test_a_hostile_real_file(data: Path) -> None:
+def test_a_hostile_real_file_is_refused_quickly(data: Path) -> None:
     began = time.perf_counter()
     with pytest.raises(jeton.FormatError):
         jeton.load(data / "vocabs" / "hostile-llama2-whitespace-merges.tokenizer.json")

@@ -12,7 +12,7 @@ from jeton.formats.vocab_dump import lines
 from tests.material import byte_tokenizer, tokenizer
 
 
-def test_lines_of_a_small_vocabulary() -> None:
+def test_a_dump_has_a_line_per_entry() -> None:
     tok = jeton.Tokenizer.from_merges(
         {9: b"\t", 97: b"a", 255: b"\xff", 300: b"aa"}, [(97, 97, 300)], special_tokens={"<|end|>": 400}
     ).add_tokens(["小"], special=False)

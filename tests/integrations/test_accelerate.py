@@ -141,7 +141,7 @@ def test_a_change_of_the_backend_takes_effect(original: Any, fast: Any, change: 
     assert before[1].word_ids() == before[0].word_ids()
 
 
-def test_an_item_of_a_normalizer(original: Any, fast: Any) -> None:
+def test_a_changed_item_of_a_normalizer_takes_effect(original: Any, fast: Any) -> None:
     for tok in (original, fast):
         replace = tokenizers.normalizers.Replace
         tok._tokenizer.normalizer = tokenizers.normalizers.Sequence([replace("x", "y"), replace("x", "y")])
@@ -181,13 +181,13 @@ def test_normalized_added_tokens_give_equal_ids(original: Any, fast: Any, is_fir
     assert fast.tokenize("a LOWER lower") == original.tokenize("a LOWER lower")
 
 
-def test_a_tokenizer_with_other_ids_than_its_serialization(original: Any) -> None:
+def test_a_tokenizer_with_other_ids_than_its_file_is_unproven(original: Any) -> None:
     other = jeton.train(["the lower world"], 270, pattern="gpt2", progress=False)
     with pytest.raises(Unproven, match="differ"):
         check(original._tokenizer, Engine(other))
 
 
-def test_a_replaced_method_of_the_backend(original: Any, fast: Any) -> None:
+def test_a_replaced_method_of_the_backend_is_called(original: Any, fast: Any) -> None:
     for tok in (original, fast):
         tok._tokenizer.decode = lambda ids, skip_special_tokens=False: "mine"
         tok._tokenizer.encode_batch = None
@@ -337,7 +337,7 @@ def test_options_that_other_threads_set_change_no_result(
     assert found == expected
 
 
-def test_threads_with_other_options(original: Any, fast: Any) -> None:
+def test_options_of_one_thread_do_not_affect_another(original: Any, fast: Any) -> None:
     expected = [dict(original(TEXTS, **options)) for options in OPTIONS]
     wrong: list[Any] = []
 
@@ -405,7 +405,7 @@ def test_missing_transformers_names_the_version() -> None:
     assert "pip install 'transformers>=4.57,<6'" in done.stdout
 
 
-def test_calls_whose_encodings_are_read(original: Any, fast: Any) -> None:
+def test_repeated_reading_of_encodings_leaves_calls_to_the_original(original: Any, fast: Any) -> None:
     expected = original("the lower").word_ids()
     for _ in range(100):
         assert fast("the lower").word_ids() == expected
@@ -424,7 +424,7 @@ def test_calls_whose_encodings_are_read(original: Any, fast: Any) -> None:
     assert stats(fast).on_jeton == before + 20
 
 
-def test_a_model_that_samples(small: dict[str, Any]) -> None:
+def test_a_sampling_model_is_left_to_the_original(small: dict[str, Any]) -> None:
     tok = copy.deepcopy(small["small Unigram"])
     if not hasattr(tok._tokenizer.model, "alpha"):
         pytest.skip("this version of tokenizers does not sample")

@@ -234,7 +234,7 @@ CHATML = (
 )
 
 
-def test_conversations_of_a_dataset(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_dataset_of_conversations_is_encoded(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     pytest.importorskip("jinja2")
     chat_tok = tok.add_tokens(["<|im_start|>", "<|im_end|>"]).with_chat_template(CHATML)

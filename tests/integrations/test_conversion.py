@@ -46,7 +46,7 @@ def test_load_accepts_a_backend(original: Any) -> None:
         jeton.load(original._tokenizer, pattern="gpt2")
 
 
-def test_load_an_unsupported_tokenizer(original: Any) -> None:
+def test_loading_an_unsupported_tokenizer_is_refused(original: Any) -> None:
     original._tokenizer.model.dropout = 0.1
     with pytest.raises(jeton.UnsupportedFeatureError, match="dropout"):
         jeton.load(original)
@@ -202,7 +202,7 @@ def test_backends_and_unsupported_files_are_accepted(original: Any, folder: Path
     assert JetonTokenizer.from_pretrained(folder)("the")["input_ids"]
 
 
-def test_settings_of_a_deferred_backend(folder: Path) -> None:
+def test_settings_of_a_deferred_backend_equal_the_library(folder: Path) -> None:
     """Settings behave as in the library, with its errors."""
     ours, theirs = (
         DeferredBackend.of_file(str(folder / "tokenizer.json")),

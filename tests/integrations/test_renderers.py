@@ -62,7 +62,7 @@ def test_parse_response_returns_reasoning_and_calls() -> None:
     assert (open_reasoning.reasoning_content, open_reasoning.reasoning_complete) == ("hm", False)
 
 
-def test_bridge_to_next_turn() -> None:
+def test_bridge_to_next_turn_keeps_sampled_ids() -> None:
     renderer = JetonRenderer(TOK, CHATML_WITH_TOOLS)
     sampled = TOK.encode(CALL, special="all")
     prompt = renderer.render_ids([USER], tools=TOOLS, add_generation_prompt=True)

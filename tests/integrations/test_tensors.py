@@ -46,7 +46,7 @@ def test_tensors_equal_the_originals(
         assert stats(fast).on_jeton == 1 or stats(fast).fallbacks
 
 
-def test_rows_of_several_lengths(original: Any, fast: Any) -> None:
+def test_rows_of_several_lengths_are_the_same_error(original: Any, fast: Any) -> None:
     messages = []
     for tok in (original, fast):
         with pytest.raises(ValueError, match="padding=True") as error:

@@ -151,7 +151,7 @@ def test_patterns_cut_before_merging(pattern: str) -> None:
         assert tok.encode(text) == expected
 
 
-def test_the_rank_of_the_joined_bytes() -> None:
+def test_merging_by_rank_files_uses_the_joined_bytes() -> None:
     """Merging by the rank of the joined bytes, as for rank files; some ranks could not come from training."""
     rng = random.Random(11)
     for _ in range(60):

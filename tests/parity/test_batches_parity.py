@@ -269,7 +269,7 @@ def test_generated_calls_with_vocabularies(data: Path, name: str) -> None:
 
 @pytest.mark.slow(reason="the same with small tokenizers, in test_encoding_parity")
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_words_of_vocabularies(data: Path, name: str) -> None:
+def test_words_and_characters_equal_hf(data: Path, name: str) -> None:
     tok, peer = loaded(data / "vocabs" / name)
     peer._tokenizer.no_truncation()
     peer._tokenizer.no_padding()

@@ -294,7 +294,7 @@ def test_published_files_decode_as_in_hf(name: str, data: Path) -> None:
     "normalizer", [normalizers.Lowercase(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁"), normalizers.NFC()]
 )
 @pytest.mark.parametrize("name", ["llama", "Metaspace", "WordPiece", "ByteLevel", "Fuse"])
-def test_added_tokens_of_normalized_text(name: str, normalizer: normalizers.Normalizer) -> None:
+def test_added_tokens_of_normalized_text_decode_as_in_hf(name: str, normalizer: normalizers.Normalizer) -> None:
     """HF decodes them to their normalized form, and does not skip special ones that normalization changed."""
     hf = Tokenizer(models.WordLevel({"<unk>": 0, "▁a": 1, "##b": 2, "Ġc": 3}, unk_token="<unk>"))
     hf.normalizer, hf.decoder = normalizer, CHAINS[name]

@@ -74,7 +74,7 @@ def test_hf_gives_equal_ids_on_anything(kind: str, data: st.DataObject) -> None:
     check_hf(tokenizer(kind), in_hf(kind), seen(data.draw(texts(kind)), kind))
 
 
-def test_hf_with_holes_and_added_vocabulary() -> None:
+def test_hf_equals_jeton_with_holes_and_added_tokens() -> None:
     tok = byte_tokenizer((97, 98, 300), (300, 99, 290), pattern="gpt2", special_tokens={"<|end|>": 310, "\n\n": 305})
     tok = tok.add_tokens(["tab", "今天"], special=False)
     hf = Tokenizer.from_buffer(tok.to_bytes())

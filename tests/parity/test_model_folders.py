@@ -67,7 +67,7 @@ ONLY_5: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("name", ONLY_5)
-def test_classes_of_version_5_alone(name: str, tmp_path: Path) -> None:
+def test_classes_of_version_5_alone_give_equal_ids(name: str, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", minversion="5")
     from sentencepiece import SentencePieceTrainer
 

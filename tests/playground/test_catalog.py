@@ -176,7 +176,7 @@ class TestCaches:
         assert "cl100k_base" in REGISTRY
         assert keys(Catalog()) == ["default", "lessons", "bytes"]
 
-    def test_snapshots_of_the_hub(self, tmp_path: Path) -> None:
+    def test_snapshots_of_the_hub_are_listed(self, tmp_path: Path) -> None:
         repository = tmp_path / "hub" / "models--owner--name"
         tokenizer("byte gpt2").save(repository / "snapshots" / ("0" * 40))
         (tmp_path / "hub" / "models--owner--weights" / "snapshots" / ("1" * 40)).mkdir(parents=True)

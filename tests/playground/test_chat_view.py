@@ -29,7 +29,7 @@ def boxes(page: Any) -> list[str]:
     return [area.input_value() for area in page.locator(".messages textarea").all()]
 
 
-def test_turns_and_control_tokens(open_page: Open) -> None:
+def test_turns_show_control_tokens_of_the_template(open_page: Open) -> None:
     page = opened(open_page)
     heads = page.locator(".turn .of b").all_inner_texts()
     assert heads == ["system · message 1", "user · message 2", "assistant · message 3"]
@@ -96,7 +96,7 @@ def test_messages_are_edited_and_moved_by_keys(open_page: Open) -> None:
     page.wait_for_selector(".view-chat .detail .card dd")
 
 
-def test_a_tokenizer_without_a_template(open_page: Open) -> None:
+def test_a_tokenizer_without_a_template_is_shown_with_chatml(open_page: Open) -> None:
     page = open_page(view="chat", tokenizer="bytes", messages=MESSAGES)
     page.get_by_text("Shown with those of ChatML added: <|im_start|> <|im_end|>").wait_for()
     options = page.locator("#chat-template option").all_inner_texts()

@@ -332,7 +332,7 @@ class TestMenu:
     @pytest.mark.parametrize(
         "context_options", [{"viewport": {"width": 390, "height": 844}, "has_touch": True}], ids=["narrow"]
     )
-    def test_on_a_narrow_screen(self, open_page: Open) -> None:
+    def test_the_menu_fits_a_narrow_screen(self, open_page: Open) -> None:
         page = open_page("tokens", text="the old tale")
         assert not page.locator("#share").is_visible()
         page.locator(".menu > button").tap()

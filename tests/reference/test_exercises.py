@@ -225,7 +225,9 @@ def test_messages_have_the_same_placeholders_in_both_languages() -> None:
         ({"JETON_LANG": "", "LC_ALL": "C", "LANG": "zh_CN"}, "en"),
     ],
 )
-def test_the_language_of_the_reader(variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_chooses_the_language(
+    variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():

@@ -70,7 +70,7 @@ def test_fast_encoding_by_merges_in_any_order_is_one_merge_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 10, 1001])
-def test_runs_of_one_letter(size: int) -> None:
+def test_runs_of_one_letter_take_linear_work(size: int) -> None:
     table = ranks(train_bytes("a" * 64, 262))
     ids = [97] * size
     assert encode_fast(ids, table) == encode(ids, table)
@@ -142,7 +142,7 @@ def test_an_unknown_rule_is_refused() -> None:
         train_fast([[1, 2]], None, {1: b"a", 2: b"b"}, 1, tie_break="random")
 
 
-def test_a_tie_of_four() -> None:
+def test_short_and_empty_corpora_are_trained() -> None:
     assert train_fast([list(b"abab")], None, BYTES, 1) == [Merge(97, 98, 256, 2)]
     assert train_fast([], None, {}, 5) == []
 

@@ -86,7 +86,7 @@ def test_counts_are_exact_beyond_64_bits_of_float() -> None:
 @pytest.mark.parametrize(
     ("rule", "winner"), [("first", (2, 1)), ("lowest_ids", (0, 1)), ("highest_pair", (2, 1)), ("shortest", (0, 1))]
 )
-def test_each_tie_rule_at_a_tie(rule: str, winner: tuple[int, int]) -> None:
+def test_each_tie_rule_chooses_its_pair(rule: str, winner: tuple[int, int]) -> None:
     spelling = {0: b"a", 1: b"b", 2: b"z"}
     assert choose({(2, 1): 3, (1, 0): 3, (0, 1): 3, (0, 0): 2}, rule, spelling, dict.fromkeys(spelling, 1)) == winner
 

@@ -82,7 +82,7 @@ def square(item: int, check: Check) -> tuple[int, str, str]:
 
 
 @starts_cluster
-def test_all_results_from_several_nodes(connected: Any) -> None:
+def test_several_nodes_give_all_results(connected: Any) -> None:
     """At most the requested number of tasks are in flight."""
     taken = 0
 
@@ -257,7 +257,7 @@ def test_a_shuffle_on_a_cluster_equals_a_local_one(
 
 
 @starts_cluster
-def test_a_record_of_the_corpus(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_broken_record_is_an_error_or_skipped(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     lines = rows.read_text().split("\n")
     lines[700] = "{"
     rows.write_text("\n".join(lines))
@@ -269,6 +269,6 @@ def test_a_record_of_the_corpus(cluster: Any, rows: Path, tok: jeton.Tokenizer, 
     assert report.num_skipped == 1
 
 
-def test_no_cluster_at_the_address(tok: jeton.Tokenizer, rows: Path, tmp_path: Path) -> None:
+def test_a_ray_address_needs_the_ray_runner(tok: jeton.Tokenizer, rows: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="ray_address= is for runner='ray'"):
         jeton.shards.make(rows, tmp_path / "out", tok, ray_address="127.0.0.1:1", **OPTIONS)

@@ -68,7 +68,7 @@ def test_items_are_taken_as_threads_become_free() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("jeton-worker")]
 
 
-def test_an_error_of_the_items() -> None:
+def test_an_error_of_the_items_propagates() -> None:
     def items() -> Iterator[int]:
         yield 1
         raise KeyError("items")

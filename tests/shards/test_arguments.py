@@ -65,7 +65,7 @@ def test_a_single_argument_is_not_reported(corpus: Path, tok: jeton.Tokenizer, t
     assert sum(totals.tokens for totals in named.arguments.values()) == named.tokens == report.tokens
 
 
-def test_plans_with_wrong_arguments(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_plans_with_wrong_arguments_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan([corpus / "a.jsonl", corpus / "d"], tmp_path / "out", tok)
     facts = facts_of(tmp_path / "out" / "plan.json")
     assert [count for _, count in facts["arguments"]] == [1, 20]
@@ -82,7 +82,7 @@ def test_counts_have_no_arguments(corpus: Path, tmp_path: Path) -> None:
     assert report.arguments == {}
 
 
-def test_arguments_of_a_corpus_that_grows(
+def test_arguments_of_a_growing_corpus_stay_attributed(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Earlier inputs keep their argument, even if later calls name them differently."""

@@ -48,7 +48,7 @@ def read(mix: Blend, epoch: int = 0, **options: Any) -> Rows:
     return Counter(tuple(row) for batch in batches for row in batch["input_ids"].tolist())
 
 
-def test_shares_in_epochs_and_tokens(folders: list[Path]) -> None:
+def test_shares_in_epochs_and_tokens_are_exact(folders: list[Path]) -> None:
     own = [rows(folder) for folder in folders]
     sizes = [counts.total() for counts in own]
     mix = blend({folders[0]: {"epochs": 2}, folders[1]: {"tokens": 10 * LENGTH + 1}, folders[2]: {"epochs": 0.5}})
@@ -94,7 +94,7 @@ def test_passes_go_on_in_the_next_epoch(folders: list[Path]) -> None:
     assert read(blend({folders[2]: {"epochs": 0.5}}), 0) != read(blend({folders[2]: {"epochs": 0.5}}), 0, seed=1)
 
 
-def test_the_global_order_and_resumption(folders: list[Path]) -> None:
+def test_the_global_order_does_not_depend_on_ranks_or_resumption(folders: list[Path]) -> None:
     mix = blend({folders[0]: 2, folders[1]: 1, folders[2]: 1}, tokens=LENGTH * 300)
     whole = interleaved(loaders(mix, 1, rows=LENGTH))
     sources = [rows(folder) for folder in folders]
@@ -113,7 +113,7 @@ def test_the_global_order_and_resumption(folders: list[Path]) -> None:
         assert begun + interleaved(others) == whole
 
 
-def test_a_folder_of_one_source_in_order(folders: list[Path]) -> None:
+def test_one_source_may_be_read_in_order(folders: list[Path]) -> None:
     expected = [row.ids for row in rows_of(ids_of_folder(folders[1]), LENGTH)]
     mix = blend({folders[1]: {"epochs": 2}})
     found = [
@@ -181,7 +181,7 @@ def test_invalid_blends_are_refused(folders: list[Path], corpus: Path, tok: jeto
         blend({tmp_path: 1})
 
 
-def test_datasets_and_numbers_of_numpy(folders: list[Path]) -> None:
+def test_a_blend_accepts_datasets_and_numpy_numbers(folders: list[Path]) -> None:
     one, two = jeton.shards.open(folders[0]), jeton.shards.open([folders[1]])
     mix = blend({one: np.int64(1), two: np.float32(0.5)}, tokens=3000)
     assert list(mix.rows(10).values()) == [200, 100]

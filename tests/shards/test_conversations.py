@@ -194,7 +194,7 @@ def test_bad_conversations_are_refused_or_skipped(chat_tok: jeton.Tokenizer, tmp
         make(jeton.Corpus(path, field="other"), tmp_path / "field", chat_tok)
 
 
-def test_a_table_without_conversations(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_column_of_strings_is_refused(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -249,7 +249,7 @@ UNMARKED = """\
 """
 
 
-def test_a_template_without_markers(
+def test_replies_are_found_without_markers(
     chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     corpus, messages = chats
@@ -293,7 +293,7 @@ LONG = [
         ),
     ],
 )
-def test_conversations_longer_than_a_row(
+def test_conversations_longer_than_a_row_follow_the_policy(
     policy: str | None,
     kept: list[Messages],
     counts: dict[str, int],
@@ -346,7 +346,9 @@ def test_split_keeps_system_messages(chat_tok: jeton.Tokenizer, tmp_path: Path) 
         assert shard.tokens[number * row : number * row + len(ids)].tolist() == ids
 
 
-def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_plans_of_older_versions_stay_valid(
+    chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     """The digest of such a plan stays; a folder with cut conversations continues only with ``too_long="cut"``."""
     corpus, _ = chats
     options: dict[str, Any] = {"chat": True, "format": "bin"}

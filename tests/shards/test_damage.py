@@ -208,7 +208,7 @@ WRONG: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("options", "stage"), [({}, "done"), ({"shuffle": 3}, "spool")], ids=str)
-def test_a_completion_of_another_structure(
+def test_a_completion_of_another_structure_is_damaged(
     options: dict[str, Any], stage: str, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     folder = make(tmp_path, tok, verify=False, task_bytes=1000, **options)
@@ -255,7 +255,7 @@ def test_files_without_a_json_object_are_an_error(content: bytes, tok: jeton.Tok
     ],
     ids=str,
 )  # fmt: skip
-def test_a_plan_of_another_structure(name: str, value: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_plan_of_another_structure_is_refused(name: str, value: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     folder = make(tmp_path, tok)
     rewrite(folder / "plan.json", {**facts_of(folder / "plan.json"), name: value})
     for verb in (jeton.shards.status, jeton.shards.merge, jeton.shards.verify):
@@ -299,7 +299,7 @@ def test_the_largest_plan_takes_seconds(tmp_path: Path) -> None:
     assert float(seconds) < 10
 
 
-def test_plans_and_manifests_of_other_versions(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_plans_and_manifests_of_other_versions_are_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     folder = make(tmp_path, tok)
     for name, verb in (("manifest.json", jeton.shards.open), ("plan.json", jeton.shards.status)):
         facts = facts_of(folder / name)
@@ -355,7 +355,7 @@ def test_a_plot_of_names_that_are_not_utf_8(tok: jeton.Tokenizer, tmp_path: Path
     assert "a?.jsonl" in (tmp_path / "report.svg").read_text(encoding="utf-8")
 
 
-def test_an_index_of_many_sequences_in_a_short_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_index_longer_than_its_file_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """The Megatron index claims more sequences than its bytes can hold."""
     folder = make(tmp_path, tok, format="megatron", task_bytes=1000)
     path = folder / "shard-00000.idx"

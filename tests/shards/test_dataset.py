@@ -35,7 +35,7 @@ def test_a_dataset_is_a_sequence_of_documents(opened: jeton.shards.ShardDataset,
             opened[index]
 
 
-def test_batches_of_one_length(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
+def test_batches_have_the_given_length(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
     ids = np.concatenate(list(map(np.array, documents)))
     assert opened.num_tokens == len(ids)
     for length in (1, 7, 1000, len(ids), len(ids) + 1):
@@ -96,7 +96,7 @@ def test_the_least_recently_used_shard_is_closed(
     assert list(opened._shards.is_open) == [0, 2]
 
 
-def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> None:
+def test_documents_of_a_shard_are_indexed_from_both_ends(opened: jeton.shards.ShardDataset) -> None:
     shard = opened.shard(0)
     assert shard[-1].tolist() == shard[len(shard) - 1].tolist() != []
     assert shard[-len(shard)].tolist() == shard[0].tolist()
@@ -105,7 +105,7 @@ def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> Non
             shard[index]
 
 
-def test_documents_by_many_indices(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
+def test_documents_are_taken_by_many_indices(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
     chosen = np.random.default_rng(0).integers(-len(documents), len(documents), 500)
     batch = opened.take(chosen)
     assert [ids.tolist() for ids in batch] == [documents[index] for index in chosen.tolist()]

@@ -288,7 +288,9 @@ def test_another_policy_is_interrupted_between_the_stages(
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
 @pytest.mark.parametrize("verb", ["make", "repair"])
-def test_lost_and_damaged_files(verb: str, options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_lost_and_damaged_files_are_written_again(
+    verb: str, options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     path, out = write(tmp_path / "data", "a.jsonl", 1, 300), tmp_path / "out"
     make(path, out, tok, **options)
     whole = digest(out)
@@ -335,7 +337,9 @@ def test_adding_reads_earlier_inputs_that_have_changed(tok: jeton.Tokenizer, tmp
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
-def test_repair_without_inputs(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_repair_needs_inputs_for_lost_shards_only(
+    options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     path, out = write(tmp_path / "data", "a.jsonl", 1, 100), tmp_path / "out"
     made = make(path, out, tok, **options)
     whole = digest(out)
@@ -348,7 +352,7 @@ def test_repair_without_inputs(options: dict[str, Any], tok: jeton.Tokenizer, tm
         jeton.shards.repair(out, progress=False)
 
 
-def test_a_folder_of_an_earlier_version(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_of_an_earlier_version_grows(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """Its completions have the digest of the plan: they are valid, and get identities before the plan changes."""
     data = tmp_path / "data"
     for options in ({}, {"shuffle": 4}):

@@ -45,7 +45,7 @@ def test_documents_do_not_depend_on_the_size_of_tasks(
     assert stored(tmp_path / "out") == documents
 
 
-def test_a_task_smaller_than_a_line(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_tasks_smaller_than_a_line_encode_each_line_once(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower\n\nnew\r\nlast")
     report = make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, task_bytes=1)
     assert report.shards == (tmp_path / "a.txt").stat().st_size
@@ -59,7 +59,7 @@ def test_processes_write_equal_files(corpus: Path, tok: jeton.Tokenizer, tmp_pat
     assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
 
 
-def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_jobs_give_equal_shards_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path / "one", tok, task_bytes=1500)
     rng = random.Random(7)
     for trial in range(amount(8, default=2)):
@@ -146,7 +146,9 @@ def test_a_finished_folder_is_unchanged(corpus: Path, tok: jeton.Tokenizer, tmp_
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("shard-*")} == times
 
 
-def test_bos_and_named_tokens(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+def test_bos_and_named_eos_surround_documents(
+    corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
     make(corpus, tmp_path, tok, format="bin", prepend_bos=True, append_eos="<|begin|>", verify=True)
     assert stored(tmp_path) == [[EOS + 1, *ids[:-1], EOS + 1] for ids in documents]
 

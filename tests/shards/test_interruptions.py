@@ -56,7 +56,7 @@ def saved(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
         pytest.param("processes", SHUFFLED, marks=pytest.mark.slow(reason="threads are in the default selection")),
     ],
 )
-def test_kill_at_random_moments(
+def test_killed_runs_complete_after_restarts(
     runner: str, options: dict[str, Any], corpus: Path, saved: Path, tmp_path: Path
 ) -> None:
     """A process group is killed at a random moment and started again, until it ends by itself."""
@@ -151,7 +151,7 @@ def test_text_that_the_tokenizer_cannot_encode(tmp_path: Path) -> None:
         jeton.shards.make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, progress=False)
 
 
-def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_corrupt_gzip_file_is_an_error_or_skipped(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl.gz"
     rng = random.Random(1)
     data = gzip.compress("".join(json.dumps({"text": str(rng.random())}) + "\n" for _ in range(20000)).encode())
@@ -182,7 +182,7 @@ def replan(folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.P
 class TestChanges:
     """Inputs, options and files that no longer match the plan."""
 
-    def test_an_input_that_changed_after_planning(self, planned: Path, tok: jeton.Tokenizer) -> None:
+    def test_a_changed_input_needs_a_new_plan(self, planned: Path, tok: jeton.Tokenizer) -> None:
         path = planned.parent / "a.txt"
         jeton.shards.run(planned, job=(0, 2), progress=False)
         path.write_text("low newer\n" * 500)
@@ -193,7 +193,7 @@ class TestChanges:
         assert jeton.shards.status(planned).done == 0
         assert jeton.shards.run(planned, progress=False).is_complete
 
-    def test_an_input_that_changes_while_it_is_read(self, planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_input_changed_while_read_is_refused(self, planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from jeton.shards import execution
 
         def encode(*arguments: Any) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class TestChanges:
             jeton.shards.run(planned, progress=False)
         assert jeton.shards.status(planned).done == 0
 
-    def test_an_input_that_vanished(self, planned: Path) -> None:
+    def test_a_vanished_input_is_named(self, planned: Path) -> None:
         (planned.parent / "a.txt").unlink()
         with pytest.raises(FileNotFoundError, match=r"a\.txt"):
             jeton.shards.run(planned, progress=False)
@@ -247,7 +247,7 @@ class TestChanges:
         assert caught.value.option == option
         assert digest(planned) == before
 
-    def test_a_completion_of_another_plan(self, planned: Path) -> None:
+    def test_a_completion_of_another_plan_is_refused(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"
         rewrite(done, {**facts_of(done), "identity": "other"})
@@ -290,7 +290,7 @@ class TestChanges:
         with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards .*" + next(iter(change))):
             jeton.shards.run(planned, progress=False)
 
-    def test_a_missing_and_a_short_shard(self, planned: Path) -> None:
+    def test_a_missing_or_short_shard_is_made_again(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         (planned / "shard-00001.bin").write_bytes(b"")
         with pytest.raises(ShardError, match=r"shard-00001\.bin has 0 bytes, .* run again"):
@@ -309,7 +309,7 @@ class TestChanges:
             jeton.shards.run(planned, progress=False)
 
 
-def test_a_folder_without_a_plan(tmp_path: Path) -> None:
+def test_a_folder_without_a_plan_is_refused(tmp_path: Path) -> None:
     for verb in (jeton.shards.run, jeton.shards.merge, jeton.shards.verify, jeton.shards.status):
         with pytest.raises(ShardError, match=r"no plan\.json"):
             verb(tmp_path)
@@ -451,7 +451,7 @@ class TestVerify:
         path.write_bytes(data)
         assert "shard-00002.idx: its bytes have changed" in self.problems(made)
 
-    def test_a_shard_with_ids_of_another_text(self, made: Path) -> None:
+    def test_a_shard_with_ids_of_another_text_is_found(self, made: Path) -> None:
         """Files, hashes and counts agree; the ids are not those of the source."""
         name = "shard-00000.bin"
         (made / name).write_bytes(bytes((made / name).stat().st_size))

@@ -137,7 +137,9 @@ def test_items_are_writable_copies_on_request(
             jeton.shards.open(plain, dtype=wrong)  # type: ignore[arg-type]
 
 
-def test_several_folders_as_one(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+def test_several_folders_open_as_one(
+    corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
     paths = [
         make(corpus / "a.jsonl", tmp_path / "a", tok, format="megatron", dtype="int32"),
         make(corpus / "c.parquet", tmp_path / "c", tok, format="bin"),

@@ -148,7 +148,7 @@ def test_joined_shards_are_those_of_one_task(format: str, rows: Path, tok: jeton
         assert path.read_bytes() == alone.read_bytes(), path.name
 
 
-def test_blocks_of_the_index(
+def test_the_index_does_not_depend_on_blocks(
     rows: Path, tok: jeton.Tokenizer, documents: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from jeton.shards.layouts import base, megatron
@@ -241,7 +241,7 @@ def test_an_error_leaves_no_open_file(
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
-def test_a_format_without_its_package(
+def test_a_format_without_its_package_is_refused(
     format: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -191,7 +191,7 @@ def test_all_ranks_have_equally_many_on_request(folders: dict[str, Path]) -> Non
         make_loader(folders["megatron"], LENGTH, 1000, drop_last=True)
 
 
-def test_rows_of_several_folders(folders: dict[str, Path]) -> None:
+def test_rows_continue_across_folders(folders: dict[str, Path]) -> None:
     paths = [folders["megatron"], folders["bin"], folders["llmc"]]
     documents = [document for path in paths for document in ids_of_folder(path)]
     expected = rows_of(documents, 1000)  # each row spans several shards

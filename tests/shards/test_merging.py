@@ -116,7 +116,7 @@ def test_the_joined_files_of_an_earlier_version_are_verified(rows: Path, tok: je
     assert "joined.bin" in jeton.shards.verify(out, progress=False).problems[0]
 
 
-def test_version_date_and_inputs_of_a_manifest(
+def test_a_manifest_has_version_date_and_inputs(
     rows: Path, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (rows.parent / "more").mkdir()
@@ -153,7 +153,7 @@ def test_a_manifest_has_a_line_for_each_shard(rows: Path, tok: jeton.Tokenizer) 
     assert lines[len(shards)] == " ],"
 
 
-def test_a_manifest_of_an_earlier_version(rows: Path, tok: jeton.Tokenizer) -> None:
+def test_a_manifest_of_an_earlier_version_is_valid(rows: Path, tok: jeton.Tokenizer) -> None:
     """Such a manifest lacks version, date and inputs, and is valid; merging again adds them."""
     out = rows.parent / "out"
     jeton.shards.make(rows, out, tok, task_bytes=900, progress=False)
@@ -184,7 +184,7 @@ def test_inputs_of_a_manifest_are_those_of_the_plan(rows: Path, tok: jeton.Token
         jeton.shards.verify(out, progress=False)
 
 
-def test_padding_by_the_role(rows: Path, tok: jeton.Tokenizer) -> None:
+def test_padding_uses_the_role_pad(rows: Path, tok: jeton.Tokenizer) -> None:
     padded = tok.add_tokens(["<|pad|>"]).with_roles(pad="<|pad|>")
     out = rows.parent / "out"
     jeton.shards.make(rows, out, padded, progress=False)

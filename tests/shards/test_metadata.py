@@ -179,7 +179,7 @@ def test_a_field_that_no_record_has_is_reported(tok: jeton.Tokenizer, tmp_path: 
     assert "| records with id | 1 |" in report.to_markdown()
 
 
-def test_records_whose_fields_cannot_be_read(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_unreadable_fields_are_an_error_or_skipped(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     rows = ['{"text": "low", "id": 1}', f'{{"text": "new", "id": {"9" * 5000}}}', '{"text": "wide", "id": 3}']
     (tmp_path / "a.jsonl").write_text("\n".join(rows))
     with pytest.raises(FormatError, match=r"a\.jsonl:2: its fields cannot be kept"):

@@ -140,7 +140,7 @@ def test_packed_sources_count_rows(data: Path, tok: jeton.Tokenizer, tmp_path: P
     assert (web.tokens, web.taken) == (web.items * 32, 96)
 
 
-def test_a_mix_with_validation(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_validation_of_a_mix_is_one_epoch_of_each_source(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     settings = mix_of(data, web={"weight": 3}, code={"weight": 1})
     made = make(settings, tmp_path / "out", tok, validation={"validation": 0.2})
     assert made.folder == str(tmp_path / "out" / "train")
@@ -159,7 +159,7 @@ def test_a_mix_with_validation(data: Path, tok: jeton.Tokenizer, tmp_path: Path)
         make(few, tmp_path / "none", tok, validation=0.0001)
 
 
-def test_planned_on_many_machines(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_mix_is_planned_and_run_on_many_machines(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     settings = mix_of(data, web={"weight": 3}, code={"weight": 1})
     plans = jeton.shards.plan_mix(settings, tmp_path / "out", tok, append_eos=True, format="bin", task_bytes=2000)
     with pytest.raises(ShardError, match=r"the source 'web' is not complete: .*web has no manifest"):
@@ -242,7 +242,7 @@ def test_missing_files_are_errors(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "mix.json").exists()
 
 
-def test_budgets_beyond_a_source(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_budgets_beyond_a_source_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     out = tmp_path / "out"
     size = make(mix_of(data, web={"epochs": 1}, code={"epochs": 1}), out, tok).sources["web"].tokens
     kept = (out / "mix.json").read_bytes()

@@ -169,7 +169,7 @@ def test_every_format_has_rows_and_boundaries(
     assert jeton.shards.verify(tmp_path, progress=False).compared > 50
 
 
-def test_rows_of_an_opened_folder(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_opened_folder_has_rows(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     report = make(corpus, tmp_path, tok, packing="best_fit", join=True)
     opened = jeton.shards.open(tmp_path)
     assert report.packing is not None
@@ -207,7 +207,9 @@ def test_dropped_ids_are_reported(
 
 
 @pytest.mark.parametrize("method", ["concatenate", "best_fit"])
-def test_rows_of_a_shuffle(method: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_packed_rows_of_a_shuffle_do_not_depend_on_workers(
+    method: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
     options: dict[str, Any] = {"packing": method, "shuffle": 3, "format": "parquet", "pad": "<|begin|>"}
     report = make(corpus, tmp_path / "a", tok, workers=1, **options)
     make(corpus, tmp_path / "b", tok, workers=3, **options)
@@ -223,7 +225,7 @@ def test_rows_of_a_shuffle(method: str, corpus: Path, tok: jeton.Tokenizer, tmp_
     assert (plain.documents, plain.tokens) == (report.documents, report.tokens)
 
 
-def test_a_shard_without_a_file_of_its_rows(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shard_with_an_incomplete_row_is_refused(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path, tok)
     path = tmp_path / "shard-00000.bin"
     path.write_bytes(path.read_bytes()[:-2])

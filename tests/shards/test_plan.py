@@ -121,7 +121,7 @@ def test_an_invalid_job_is_refused(job: Any, corpus: Path, tok: jeton.Tokenizer,
         jeton.shards.run(tmp_path, job=job)
 
 
-def test_a_hundred_thousand_tasks() -> None:
+def test_a_plan_of_a_hundred_thousand_tasks_is_small() -> None:
     """15 TB in 1 GB files: tasks are computed, not stored."""
     inputs = tuple(InputFile(f"s3://bucket/part-{number:05}.jsonl", 1 << 30, "ETag:abc") for number in range(14_000))
     plan = Plan(inputs, READING, "megatron", "int32", 150_000_000, "j1:0", 100_000)
@@ -131,7 +131,9 @@ def test_a_hundred_thousand_tasks() -> None:
     assert Plan.from_json(json.loads(spelled)) == plan
 
 
-def test_two_plans_at_once(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_of_two_plans_at_once_is_refused(
+    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither call sees a plan: the second one to write is refused, and changes neither plan nor tokenizer."""
     pytest.importorskip("fsspec")
     for folder in (str(tmp_path / "out"), "memory://two-plans/out"):
@@ -160,7 +162,7 @@ def test_an_equal_plan_writes_nothing(corpus: Path, tok: jeton.Tokenizer, tmp_pa
 
 
 @pytest.mark.parametrize("pattern", ["", "/", "/*", "/**", "/**/*.bin"])
-def test_an_output_in_the_corpus(pattern: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_output_in_the_corpus_is_refused(pattern: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """The files of the output would be inputs of the next call."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.bin").write_text("low")
@@ -177,7 +179,7 @@ def test_an_output_in_the_corpus(pattern: str, tok: jeton.Tokenizer, tmp_path: P
         jeton.shards.plan(tmp_path / "data" / "a.bin", tmp_path / "data", tok)
 
 
-def test_an_output_beside_the_inputs(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_output_beside_the_inputs_is_permitted(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.txt").write_text("low")
     for output in ("data/out", "data-out"):

@@ -45,7 +45,7 @@ class Entries:
             yield entry
 
 
-def test_a_listing_in_which_files_vanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listing_omits_files_that_vanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.bin", ".b.bin.0123456789abcdef.tmp", "c.bin"):
         (tmp_path / name).write_bytes(b"abc")
     scandir = os.scandir

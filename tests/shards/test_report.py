@@ -32,7 +32,7 @@ def made(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_totals_by_source(made: Path, tok: jeton.Tokenizer) -> None:
+def test_totals_of_a_source_do_not_depend_on_tasks(made: Path, tok: jeton.Tokenizer) -> None:
     """Totals do not depend on tasks, one of which has rows of both files."""
     report = jeton.shards.report(made)
     expected = {}
@@ -81,7 +81,7 @@ def test_a_missing_and_a_damaged_report(made: Path) -> None:
         jeton.shards.report(made)
 
 
-def test_sources_of_many_files() -> None:
+def test_many_files_are_grouped_by_folder() -> None:
     files = [f"/data/{language}/{part}/{number}.txt" for language in "abc" for part in range(20) for number in range(9)]
     grouped = group_files(files)
     assert set(grouped.values()) == {"/data/a/", "/data/b/", "/data/c/"}

@@ -34,7 +34,7 @@ def test_the_manifest_has_the_schema_of_kubernetes(version: str, planned: Path) 
         validate.validate(manifest, version, strict=True)
 
 
-def test_the_manifest_of_a_folder(planned: Path) -> None:
+def test_the_manifest_mounts_the_folder(planned: Path) -> None:
     spec = json.loads(jeton.shards.kubernetes_manifest(planned, jobs=30, cpus=2))["spec"]
     assert (spec["completionMode"], spec["completions"]) == ("Indexed", 5)  # no more jobs than tasks
     pod = spec["template"]["spec"]
@@ -45,7 +45,7 @@ def test_the_manifest_of_a_folder(planned: Path) -> None:
     assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": "CLAIM"}
 
 
-def test_the_manifest_of_a_url(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_the_manifest_of_a_url_needs_no_volume(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """The pods need no volume."""
     pytest.importorskip("fsspec")
     (tmp_path / "a.txt").write_text("low lower\n")

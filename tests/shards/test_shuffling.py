@@ -127,7 +127,7 @@ def test_processes_shuffle_as_threads_do(corpus: Path, tok: jeton.Tokenizer, tmp
     assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
 
 
-def test_any_workers_and_jobs(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shuffle_does_not_depend_on_workers_and_jobs(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     options: dict[str, Any] = {"task_bytes": 4000, "verify": False}
     make(corpus, tmp_path / "one", tok, workers=1, **options)
     make(corpus, tmp_path / "three", tok, workers=3, **options)
@@ -225,7 +225,7 @@ def test_an_empty_corpus_gives_an_empty_shard(tok: jeton.Tokenizer, tmp_path: Pa
     assert (report.documents, report.shards, report.packing["rows"]) == (0, 1, 0)
 
 
-def test_skipped_records_and_lines(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shuffle_reports_skipped_records_by_line(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     rows = [json.dumps({"text": f"low {number}"}) for number in range(300)]
     rows[150] = "nonsense"
     (tmp_path / "a.jsonl").write_text("\n".join(rows))
@@ -234,7 +234,7 @@ def test_skipped_records_and_lines(tok: jeton.Tokenizer, tmp_path: Path) -> None
     assert (report.documents, report.num_skipped) == (299, 1)
 
 
-def test_scripts_of_two_arrays(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_scripts_of_a_shuffle_have_two_arrays(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     plan = jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
     with pytest.raises(ConfigError, match="a shuffle takes two arrays"):
         jeton.shards.slurm_script(tmp_path)
@@ -247,7 +247,7 @@ def test_scripts_of_two_arrays(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
     assert manifest["spec"]["template"]["spec"]["containers"][0]["command"][5:7] == ["--stage", "shuffle"]
 
 
-def test_progress_of_both_stages(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_progress_of_each_stage_reaches_its_end(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     plan = jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
     events: list[jeton.ProgressEvent] = []
     jeton.shards.run(tmp_path, workers=2, progress=events.append)

@@ -176,7 +176,7 @@ def test_an_input_of_which_everything_is_skipped(tok: jeton.Tokenizer, tmp_path:
     make([good, wrong, text], out, tok)
 
 
-def test_a_table_without_the_field(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_table_without_the_field_is_an_error(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"body": ["low"] * 50}), tmp_path / "b.parquet", row_group_size=10)
     with pytest.raises(ShardError, match=r"b\.parquet are skipped \(file without the field"):

@@ -119,7 +119,7 @@ def test_planned_parts_are_run_one_by_one(corpus: Path, tok: jeton.Tokenizer, tm
     assert list(made) == list(plans)
 
 
-def test_parts_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
+def test_parts_are_reported_at_a_url(corpus: Path, tok: jeton.Tokenizer) -> None:
     reports = make(corpus, "memory://bucket/split", tok, format="bin")  # type: ignore[arg-type]
     assert jeton.shards.report("memory://bucket/split/test") == reports["test"]
 
@@ -147,7 +147,7 @@ def test_wrong_ranges_are_refused(shares: Any) -> None:
         bounds_of(shares)
 
 
-def test_a_folder_with_shards_of_its_own(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_with_shards_is_not_split(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path / "out", tok)
     with pytest.raises(ConfigError, match="has shards of its own; pass another folder"):
         make(corpus, tmp_path / "out", tok)

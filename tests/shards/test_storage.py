@@ -135,7 +135,7 @@ def test_a_url_has_the_files_of_a_local_folder(
 
 
 @pytest.mark.parametrize("failure", rest_is_slow(["503", "closed"], lambda name: name == "503", "one way to fail"))
-def test_a_server_that_fails(
+def test_runs_complete_after_failures_of_the_server(
     failure: str, server: Server, bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     """Each call fails after some requests, until one of them completes the folder."""
@@ -159,7 +159,7 @@ def test_a_server_that_fails(
 
 
 @pytest.mark.slow(reason="one stage by default")
-def test_a_shuffle_at_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shuffle_at_a_url_equals_a_local_one(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """The second stage reads sections of files by ranges."""
     options = {**OPTIONS, "shuffle": 5, "pack": 64}
     jeton.shards.make(corpus, f"{bucket}/out", tok, workers=2, **options)
@@ -167,7 +167,7 @@ def test_a_shuffle_at_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp
     assert digest(copied(f"{bucket}/out", tmp_path / "copy")) == digest(tmp_path / "local")
 
 
-def test_changed_and_vanished_inputs(bucket: str, tok: jeton.Tokenizer) -> None:
+def test_changed_and_vanished_inputs_are_named(bucket: str, tok: jeton.Tokenizer) -> None:
     import s3fs
 
     system = s3fs.S3FileSystem()
@@ -212,7 +212,7 @@ def test_verify_reads_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer) -> 
 
 
 @pytest.mark.slow(reason="120 MB; the default selection has uploads of one part")
-def test_an_upload_of_many_parts(bucket: str) -> None:
+def test_an_upload_appears_when_it_is_complete(bucket: str) -> None:
     storage = RemoteStorage(f"{bucket}/out")
     block = random.Random(1).randbytes(1 << 20)
     with storage.write("large.bin") as file:
@@ -284,7 +284,7 @@ def test_names_are_durable_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ]  # fmt: skip
 
 
-def test_a_tokenizer_and_inputs_of_every_kind(bucket: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_tokenizer_and_inputs_of_every_kind_are_read(bucket: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """A folder at a URL is read like a local one: files with documents are read, and the others are reported."""
     import s3fs
 

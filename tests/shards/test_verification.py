@@ -92,7 +92,7 @@ def test_moved_inputs_are_compared(options: dict[str, Any], rows: Path, tok: jet
         verify(out, inputs=False, moved={str(rows): str(other)})
 
 
-def test_metadata_of_moved_inputs(rows: Path, tok: jeton.Tokenizer) -> None:
+def test_metadata_of_moved_inputs_is_valid(rows: Path, tok: jeton.Tokenizer) -> None:
     """Metadata of text documents have the file name at the time of planning."""
     (rows / "c.txt").write_text("low lower\nlowest\n")
     out = rows.parent / "out"

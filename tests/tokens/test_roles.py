@@ -16,7 +16,7 @@ from ..material import byte_tokenizer, tokenizer
 TOK = byte_tokenizer((97, 98, 256), special_tokens={"<s>": 300, "</s>": 301, "<pad>": 302})
 
 
-def test_roles_and_their_ids() -> None:
+def test_roles_have_the_ids_of_their_tokens() -> None:
     tok = TOK.with_roles(bos="<s>", eos="</s>", pad="<pad>", mask="<pad>", unk="</s>")
     assert tok.roles == {"bos": "<s>", "eos": "</s>", "unk": "</s>", "pad": "<pad>", "mask": "<pad>"}
     assert (tok.bos_id, tok.eos_id, tok.pad_id) == (300, 301, 302)
@@ -107,7 +107,7 @@ def test_a_preset_needs_its_tokens(name: str) -> None:
     assert tok.chat(messages).ids == tok.chat(messages, template=name).ids
 
 
-def test_several_templates_and_none() -> None:
+def test_templates_are_chosen_by_name_and_removed() -> None:
     tok = TOK.with_chat_template({"default": "{{ 'd' }}", "rag": "{{ 'r' }}"})
     assert tok.chat([{"role": "user"}], template="rag", tokenize=False) == "r"
     assert tok.with_chat_template(None).definition.chat_template is None

@@ -148,7 +148,7 @@ def test_permissions_are_converted_for_the_core() -> None:
     assert permission(TOKENS.keys(), TOKENS) == "all"
 
 
-def test_special_tokens_of_any_content() -> None:
+def test_special_tokens_may_have_any_content() -> None:
     odd = {"\n\n": 300, " ": 301, "今": 302, "\x00": 303, ".*": 304, "(?i)a": 305}
     tok = byte_tokenizer(pattern="gpt2", special_tokens=odd)
     text = "a\n\n今 .*A(?i)a\x00"

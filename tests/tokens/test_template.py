@@ -14,7 +14,7 @@ TOK = tokenizer("byte gpt2").with_roles(bos="<a>", eos="<|im_end|>")
 A, START, END = (TOK.special_tokens[token] for token in ("<a>", "<|im_start|>", "<|im_end|>"))
 
 
-def test_a_text_and_a_pair() -> None:
+def test_a_template_surrounds_a_text_and_a_pair() -> None:
     tok = TOK.with_template("<a> $A <|im_end|>", "<a> $A <|im_end|> <|im_start|>:1 $B:1 <|im_end|>:1")
     assert tok.encode("the") == TOK.encode("the")
     assert tok.encode("the", add_special_tokens=True) == [A, *TOK.encode("the"), END]

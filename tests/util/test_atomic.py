@@ -242,7 +242,9 @@ def test_a_disk_that_fills_leaves_the_old_file_whole(tmp_path: Path, name: str) 
         assert jeton.load(target) == old
 
 
-def test_a_full_disk_at_the_last_moment(tmp_path: Path, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_at_the_last_moment_leaves_the_old_file(
+    tmp_path: Path, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Network disks may report only at a flush that they are full."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(b"old")

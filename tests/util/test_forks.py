@@ -159,7 +159,7 @@ os._exit(0) if sys.stdout.flush() is None else None
     assert run(code) == "0 True\n"
 
 
-def test_a_growing_text_after_a_fork_during_an_append() -> None:
+def test_a_fork_during_an_append_leaves_the_child_usable() -> None:
     code = """
 tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
 growing = tok.growing()
@@ -179,7 +179,7 @@ thread.join()
     assert run(code) == "0\n"
 
 
-def test_a_stream_after_a_fork_during_a_push() -> None:
+def test_a_fork_during_a_push_leaves_the_child_usable() -> None:
     """During a push the state is inconsistent: the child gets an error, or the state before or after the ids."""
     code = """
 tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])

@@ -64,7 +64,7 @@ def test_a_wrong_call_has_the_error_of_a_dataclass(values: Any, named: Any) -> N
     assert messages[0] == messages[1]
 
 
-def test_the_functions_of_dataclasses() -> None:
+def test_functions_of_dataclasses_accept_records() -> None:
     point = Point(1, tags=["a"])
     assert dataclasses.is_dataclass(Point)
     assert [one.name for one in dataclasses.fields(Point)] == ["x", "y", "tags", "note", "log"]

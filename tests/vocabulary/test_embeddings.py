@@ -84,7 +84,7 @@ def test_rows_are_copies_and_means(tok: jeton.Tokenizer, done: jeton.Surgery, dt
         assert (after[name][done.tokenizer.vocab_size :] == 0).all()
 
 
-def test_pruned_and_renumbered_rows(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_rows_follow_their_tokens(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     save(tmp_path / "in.safetensors", {name: ("F32", values) for name, values in matrices(tok.vocab_size).items()})
     before = load(tmp_path / "in.safetensors")["lm_head.weight"]
     for made in (
@@ -102,7 +102,7 @@ def test_pruned_and_renumbered_rows(tok: jeton.Tokenizer, tmp_path: Path) -> Non
             assert (after[id] == before[old]).all()
 
 
-def test_rows_of_unused_ids(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_rows_of_unused_ids_are_zero(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     save(tmp_path / "in.safetensors", {name: ("F32", values) for name, values in matrices(tok.vocab_size).items()})
     before = load(tmp_path / "in.safetensors")["lm_head.weight"]
     gaps = jeton.prune(tok, keep=[], compact=False)
@@ -115,7 +115,7 @@ def test_rows_of_unused_ids(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert (load(tmp_path / "out.safetensors")["lm_head.weight"][: tok.vocab_size] == before).all()
 
 
-def test_a_folder_of_shards(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+def test_a_folder_of_shards_is_changed_file_by_file(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     folder, out = tmp_path / "model", tmp_path / "more"
     folder.mkdir()
     tensors = matrices(tok.vocab_size)

@@ -86,7 +86,7 @@ def test_protected_text_does_not_change(tok: Tokenizer) -> None:
     assert bound.report["bytes_per_token_after"] > bound.report["bytes_per_token_before"]
 
 
-def test_protected_text_with_special_tokens(tok: Tokenizer) -> None:
+def test_protected_text_may_contain_special_tokens(tok: Tokenizer) -> None:
     text = "low<|end|>low newly"
     made = jeton.extend(tok, [text * 9, "<|newly end|>" * 9], 30, protect=[text], progress=False).tokenizer
     for special in ("none", "all"):
@@ -181,7 +181,7 @@ def test_models_without_support_for_new_merges_are_refused(verb: str, tok: Token
             getattr(jeton, verb)(other, *arguments)
 
 
-def test_models_of_two_kinds(tok: Tokenizer) -> None:
+def test_models_of_two_kinds_are_not_merged(tok: Tokenizer) -> None:
     characters = jeton.train([ENGLISH], 60, level="char", progress=False)
     with pytest.raises(UnsupportedFeatureError, match=r"BPE \(byte level\) and BPE \(char level\)"):
         jeton.merge_vocab(tok, characters)

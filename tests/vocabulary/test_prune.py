@@ -21,7 +21,7 @@ def tok() -> Tokenizer:
     return jeton.train(CORPUS, 300, pattern="gpt2", special_tokens=["<a>", "<b>"], progress=False)
 
 
-def test_tokens_by_id_spelling_or_bytes(tok: Tokenizer) -> None:
+def test_tokens_are_kept_by_id_spelling_or_bytes(tok: Tokenizer) -> None:
     id = tok.token_to_id("Ġlower")
     found = [
         jeton.prune(tok, keep=keep).tokenizer
@@ -39,7 +39,7 @@ def test_compact_false_keeps_ids(tok: Tokenizer) -> None:
     assert (done.plan.id_map[done.plan.copied >= 0] == np.flatnonzero(done.plan.copied >= 0)).all()
 
 
-def test_counts_of_every_kind(tok: Tokenizer) -> None:
+def test_counts_of_every_kind_prune_alike(tok: Tokenizer) -> None:
     text = "low lowest wider"
     uses = np.bincount(tok.encode(text), minlength=tok.vocab_size)
     counts = jeton.count_pretokens([text], pattern="gpt2", progress=False)

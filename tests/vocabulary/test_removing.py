@@ -154,7 +154,7 @@ def test_a_removed_token_leaves_the_default_permission(tok: Tokenizer) -> None:
     assert made.encode("</s>") == [made.special_tokens["</s>"]]
 
 
-def test_with_a_corpus_and_kept_tokens(tok: Tokenizer) -> None:
+def test_tokens_are_removed_with_a_corpus_or_kept_tokens(tok: Tokenizer) -> None:
     text = "low wide"
     made = jeton.prune(tok, [text], remove=["<s>", "word"]).tokenizer
     assert [*made.added_tokens.values()] == [

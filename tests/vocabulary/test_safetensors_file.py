@@ -188,7 +188,7 @@ def test_metadata_that_are_not_strings_are_refused(tmp_path: Path, metadata: str
     assert "line 1" in (error or "")
 
 
-def test_the_other_files_of_a_model(tmp_path: Path) -> None:
+def test_errors_in_other_files_precede_writing(tmp_path: Path) -> None:
     """Errors in them are reported before anything is written."""
     tok = jeton.train(["low lower lowest"], 260, progress=False)
     plan = jeton.add_words(tok, ["xyz"]).plan

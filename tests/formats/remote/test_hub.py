@@ -88,7 +88,7 @@ def test_without_a_whole_file_the_parts_are_taken(hub: Hub) -> None:
     assert names(fetch("hf:owner/name")) == ["tekken.json"]
 
 
-def test_a_repository_without_tokenizer(hub: Hub) -> None:
+def test_a_repository_without_tokenizer_is_an_error(hub: Hub) -> None:
     hub.put({"config.json": b"{}", "model.safetensors": b""})
     with pytest.raises(jeton.FormatError, match="hf:owner/name has no supported tokenizer"):
         jeton.load("hf:owner/name")
@@ -315,7 +315,7 @@ def test_files_downloaded_by_other_programs_are_used_offline(
     assert server.requests == []
 
 
-def test_the_cache_folder_of_the_hub(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_is_that_of_the_hub(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "elsewhere"))
     hub.put(FOLDER)
     assert tmp_path / "elsewhere" in fetch("hf:owner/name").parents

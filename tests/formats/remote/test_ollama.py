@@ -122,7 +122,7 @@ def test_the_default_folder_is_in_the_home_folder(tmp_path: Path, monkeypatch: p
     assert jeton.load("ollama:jeton-test").encode("ab") == [2]
 
 
-def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_has_no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in containers whose user is only a number; `jeton.names` lists the other tokenizers."""
     monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("os.path.expanduser", lambda path: path)

@@ -41,7 +41,7 @@ def put(memory: Any, folder: Path, place: str) -> None:
             memory.pipe(f"{place}/{path.relative_to(folder)}", path.read_bytes())
 
 
-def test_a_file_at_a_web_address(server: Server, tok: jeton.Tokenizer) -> None:
+def test_a_file_at_a_web_address_is_loaded(server: Server, tok: jeton.Tokenizer) -> None:
     server.answers["/a/tokenizer.json"] = tok.to_bytes()
     for address in (f"{server.url}/a/tokenizer.json", f"{server.url}/a/tokenizer.json?download=true"):
         assert jeton.load(address) == tok
@@ -53,7 +53,7 @@ def test_a_file_at_a_web_address(server: Server, tok: jeton.Tokenizer) -> None:
         jeton.load(f"{server.url}/a/broken.json")
 
 
-def test_a_pair_at_a_web_address(server: Server, tmp_path: Path) -> None:
+def test_a_pair_at_a_web_address_needs_both_files(server: Server, tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text('{"l": 0, "o": 1, "w": 2, "lo": 3, "low": 4}')
     (tmp_path / "merges.txt").write_text("#version: 0.2\nl o\nlo w\n")
     expected = jeton.load(tmp_path / "vocab.json")
@@ -80,7 +80,7 @@ def test_a_folder_at_a_url_is_loaded(memory: Any, tok: jeton.Tokenizer, tmp_path
         jeton.load("memory://models/gone")
 
 
-def test_a_folder_with_gguf_files_only(memory: Any, tmp_path: Path) -> None:
+def test_the_first_gguf_file_of_a_folder_is_read(memory: Any, tmp_path: Path) -> None:
     """As in a local folder, the first file is read; projectors come last."""
     values = metadata("gpt2", [*"abc", "ab"], merges=["a b"], pre="gpt-2")
     memory.pipe("/models/x.gguf", gguf(values))
@@ -147,7 +147,7 @@ class TestCounts:
         with pytest.raises(ConfigError, match="two sources with different weights"):
             counts_of([Source(folder), Source(folder / "shard-0.jtc", 2)])
 
-    def test_a_folder_of_shards(self, folder: Path) -> None:
+    def test_incomplete_shards_of_counts_are_refused(self, folder: Path) -> None:
         expected = counts_of(folder)
         assert expected is not None
         expected.save(folder / "joined.jtc")

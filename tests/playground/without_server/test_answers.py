@@ -103,7 +103,7 @@ def test_tokens_why_and_vocabulary(key: str, site: Path, engine: Engine, catalog
 
 
 @pytest.mark.slow(reason="a few requests are in the default selection")
-def test_several_tokenizers_and_data(site: Path, engine: Engine, catalog: Catalog) -> None:
+def test_answers_on_several_tokenizers_equal_the_server(site: Path, engine: Engine, catalog: Catalog) -> None:
     pairs: list[Request] = [
         ("compare", {"tokenizers": list(keys), "text": text, "special": special})
         for text in TEXTS
@@ -194,7 +194,7 @@ def check_opened(site: Path, engine: Engine, path: Path, texts: tuple[str, ...])
 
 @pytest.mark.slow(reason="one file of each reader is in the default selection")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "byte words symbol"])
-def test_files_of_this_package(kind: str, site: Path, engine: Engine, tmp_path: Path) -> None:
+def test_answers_on_saved_files_equal_the_server(kind: str, site: Path, engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "own.json"
     tokenizer(kind).save(path)
     check_opened(site, engine, path, TRICKY)
@@ -245,7 +245,7 @@ def test_files_that_are_refused(site: Path, engine: Engine, tmp_path: Path) -> N
 
 
 @pytest.mark.slow(reason="a megabyte with five vocabularies")
-def test_ids_of_a_megabyte(module: bytes, engine: Engine, data: Path, tmp_path: Path) -> None:
+def test_ids_of_a_megabyte_equal_encode(module: bytes, engine: Engine, data: Path, tmp_path: Path) -> None:
     import build_page
 
     names = [
