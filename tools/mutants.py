@@ -379,9 +379,8 @@ def report(output: Path) -> None:
     print(f"{'all':<16}{len(every):>5} mutants {caught:>5} caught {caught / max(len(every), 1):>7.1%}")
     for row in every:
         if not row["caught"]:
-            print(
-                f"\n{row['file'] if row['path'] == 'core' else row['path']}:{row['line']}\n  - {row['before']}\n  + {row['after']}"
-            )
+            path = row["file"] if row["path"] == "core" else row["path"]
+            print(f"\n{path}:{row['line']}\n  - {row['before']}\n  + {row['after']}")
 
 
 def main() -> None:

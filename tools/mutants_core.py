@@ -1,7 +1,7 @@
 """Mutants of the core: a copy of it that holds all mutants of a sample, of which a process selects one.
 
-A build for each mutant would take minutes. Here `a < b` becomes `(if crate::mutation::on(7) { a <= b } else { a < b })`,
-so that one build has all mutants of a sample, and the extension also reports which mutants a test reached.
+A build for each mutant would take minutes. Here `a < b` becomes `(if mutation::on(7) { a <= b } else { a < b })`, so
+that one build has all mutants of a sample, and the extension also reports which mutants a test reached.
 
 The changes are found by patterns on source that rustfmt has formatted: comparisons, terms of `&&` and `||`, sums,
 integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Those that the compiler
@@ -88,7 +88,8 @@ STATEMENT = re.compile(
 )
 COMPARE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 SKIPPED = re.compile(
-    r"//|^#|^\||=>|\b(?:const|static|unsafe|macro_rules|assert\w*|debug_assert\w*|matches|type|fn|impl|use|where|let else)\b|\$|\[\w+; "
+    r"//|^#|^\||=>|\$|\[\w+; "
+    r"|\b(?:const|static|unsafe|macro_rules|assert\w*|debug_assert\w*|matches|type|fn|impl|use|where)\b"
 )
 
 

@@ -204,6 +204,9 @@ def test_ids_that_are_not_those_of_their_text(sampled: list[int], template: str)
     conv.add_sampled(sampled)
     assert conv.add(user("bye")) is not None
     assert conv.ids[len(before) :][: len(sampled)] == sampled
+    stop = "<|eot_id|>" if template == "llama3" else "<|im_end|>"
+    added = tok.decode(conv.ids[len(before) + len(sampled) :])
+    assert added.startswith(stop) == (sampled[-1:] != [tok.special_tokens[stop]])
     assert [id for id, is_sampled in zip(conv.ids, conv.mask, strict=True) if is_sampled] == sampled
 
 

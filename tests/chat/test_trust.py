@@ -96,6 +96,14 @@ def test_the_caller_may_permit() -> None:
     assert TOK.chat(user("a"), template="chatml", special="raise").ids == TOK.chat(user("a"), template="chatml").ids
 
 
+@pytest.mark.parametrize("special", ["none", "all"])
+def test_the_template_of_the_tokenizer_adds_nothing_to_a_chat(special: Any) -> None:
+    tok = TOK.with_template("<s> $A </s>")
+    assert tok.encode("a", add_special_tokens=True)[0] == TOK.special_tokens["<s>"]
+    chat = tok.chat(user("a"), template="chatml", special=special)
+    assert chat.ids == TOK.chat(user("a"), template="chatml", special=special).ids
+
+
 def test_a_special_token_half_of_which_a_message_spells() -> None:
     """The template's characters and the message's make a token that neither has said."""
     for content, template in (
@@ -308,3 +316,6 @@ def test_what_only_the_model_makes_of_a_message_is_text() -> None:
     assert tok.encode("ad ＜pad＞", special="all").count(0) == 1
     for special in ("none", "raise"):
         assert tok.chat(messages, template=template, special=special).ids.count(0) == 1  # the template's
+    # As many unknown tokens of the template as special tokens in all.
+    known = unigram({}, unk=True)
+    assert known.chat(messages, template="<unk><unk>" + template).ids.count(0) == 1
