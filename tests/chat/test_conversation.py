@@ -372,11 +372,21 @@ def test_a_change_beyond_the_rendered_part_is_found() -> None:
     assert conv.prove() is (len(conv.messages) < 101)
 
 
-def test_a_template_that_permits_no_part() -> None:
+def test_a_template_that_permits_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
     numbered = "{% for m in messages %}{{ '<|im_start|>' ~ loop.index ~ m.content + '<|im_end|>' }}{% endfor %}"
     numbered += "{% if add_generation_prompt %}{{ '<|im_start|>' ~ (messages|length + 1) }}{% endif %}"
     conv = start(numbered)
-    grow(conv, 40)
+    grow(conv, 30)
+    renderings: list[int] = []
+    render = PreparedTemplate.render
+
+    def counted(self: Any, messages: Any, **options: Any) -> Any:
+        renderings.append(len(messages))
+        return render(self, messages, **options)
+
+    monkeypatch.setattr(PreparedTemplate, "render", counted)
+    grow(conv, 10)
+    assert len(renderings) == 30  # three each turn: no more attempts to leave messages out
     assert len(conv.messages) == 81
     assert conv.ids == TOK.chat(conv.messages, template=numbered, add_generation_prompt=True).ids
 

@@ -181,6 +181,13 @@ def test_models_that_get_no_merges(verb: str, tok: Tokenizer) -> None:
             getattr(jeton, verb)(other, *arguments)
 
 
+@pytest.mark.parametrize("verb", ["add_words", "extend", "merge_vocab"])
+def test_a_name_in_place_of_a_tokenizer(verb: str, tok: Tokenizer) -> None:
+    arguments = {"add_words": (["x"],), "extend": ([ENGLISH], 3), "merge_vocab": (tok,)}[verb]
+    with pytest.raises(ConfigError, match="is not a Tokenizer"):
+        getattr(jeton, verb)("gpt2", *arguments)
+
+
 def test_models_of_two_kinds(tok: Tokenizer) -> None:
     characters = jeton.train([ENGLISH], 60, level="char", progress=False)
     with pytest.raises(UnsupportedFeatureError, match=r"BPE \(byte level\) and BPE \(char level\)"):
