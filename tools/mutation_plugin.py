@@ -38,6 +38,7 @@ MEMORY = 8 << 30  # address space of a fork: a mutant may append to a list witho
 MAX_CORE_MUTANTS = 4096  # as in the module that `mutants_core` adds to the core
 
 seconds: dict[str, float] = {}
+failed: set[str] = set()
 lines: defaultdict[str, defaultdict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
 
 
@@ -82,7 +83,7 @@ def reached() -> Iterator[int]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Records the lines and the mutants of the core that a test reaches."""
-    if "record" not in TASK:
+    if "record" not in TASK or item.get_closest_marker("alone"):  # that one measures time
         return (yield)
     recorder = Recorder()
     began = time.monotonic()
@@ -101,9 +102,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
             lines["core"][number].append(item.nodeid)
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Notes the tests that fail without a mutant."""
+    if report.failed:
+        failed.add(report.nodeid)
+
+
 def pytest_sessionfinish() -> None:
-    """Writes the map."""
+    """Writes the map, without the tests that failed."""
     if "record" in TASK:
+        for tests in (tests for numbers in lines.values() for tests in numbers.values()):
+            tests[:] = [test for test in tests if test not in failed]
         found = json.dumps({"seconds": seconds, "lines": lines}, ensure_ascii=False)
         Path(TASK["record"]).write_text(found, encoding="utf-8")
 

@@ -141,6 +141,7 @@ def test_a_template_without_items() -> None:
     for options in ({}, {"max_length": 4}):
         assert shown(tok.encode_batch(["ab", "c"], add_special_tokens=True, **options)) == ["", ""]
         assert tok.encode_batch(["ab"], ["c"], add_special_tokens=True, **options).type_ids.tolist() == [3]
+        assert shown(tok.encode_batch(["ab", "c"], add_special_tokens=False, **options)) == ["ab", "c"]
 
 
 # ── offsets ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -644,6 +645,18 @@ def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         BYTES.encode_batch([long[:50]], max_length=5, stride=4, overflow=True)
 
 
+def test_numbers_at_their_limits() -> None:
+    rows = BYTES.encode_batch(["ab", "c"], max_length=(1 << 31) - 1, stride=(1 << 31) - 1)
+    assert shown(rows) == ["ab", "c"]
+    assert rows.padded(pad_id=(1 << 32) - 1).input_ids.tolist() == [[97, 98], [99, (1 << 32) - 1]]
+    for option in ("max_length", "stride"):
+        with pytest.raises(jeton.ConfigError, match=option):
+            BYTES.encode_batch(["ab"], **{"max_length": 5, option: 1 << 31})
+    for option, value in (("pad_id", 1 << 32), ("length", 1 << 31), ("multiple_of", 1 << 31), ("multiple_of", 0)):
+        with pytest.raises(jeton.ConfigError, match=option):
+            rows.padded(**{"pad_id": 0, option: value})
+
+
 def test_wrong_padding() -> None:
     batch = BERT.encode_batch(["ab", "abcd"])
     for options, message in (
@@ -677,6 +690,16 @@ def test_pieces_cover_the_text() -> None:
                     assert all(end - start <= kept for start, end in spans)
                     overlaps = {end - start for (_, end), (start, _) in pairwise(spans)}
                     assert overlaps <= {stride}
+
+
+def test_a_text_that_keeps_no_id_is_its_own_second_row() -> None:
+    template = {"single": [{"ids": [7], "type_id": 0}, {"sequence": "A", "type_id": 0}]}
+    tok = jeton.Tokenizer(dataclasses.replace(BYTES.definition, template=template), BYTES._core.vocabulary())
+    for side in ("right", "left"):
+        for stride in (0, 1):  # of a row that is shorter than the template
+            options: dict[str, Any] = {"max_length": 0, "stride": stride, "side": side, "overflow": True}
+            rows = tok.encode_batch(["abc", "", "de"], add_special_tokens=False, **options)
+            assert shown(rows) == ["", "abc", "", "", "de"]
 
 
 def test_rows_as_lists() -> None:

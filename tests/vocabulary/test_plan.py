@@ -12,9 +12,7 @@ import jeton
 from jeton.vocabulary.plan import Plan
 
 # Special tokens at the ids 0 and 1; bytes after them.
-TOK = jeton.Tokenizer.from_merges(
-    {id + 2: bytes([id]) for id in range(256)}, [], special_tokens={"<a>": 0, "<b>": 1}
-)
+TOK = jeton.Tokenizer.from_merges({id + 2: bytes([id]) for id in range(256)}, [], special_tokens={"<a>": 0, "<b>": 1})
 DONE = jeton.add_words(TOK, ["low"])
 LOW = DONE.tokenizer.token_to_id("low")
 
