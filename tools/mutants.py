@@ -231,8 +231,10 @@ class Map:
         return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """Returns the tests that execute the lines of a mutant, or else its statement."""
+        """Returns the tests that execute the lines of a mutant, or else its statement; at import: those of the module."""
         path = str(PACKAGE / mutant.path)
+        if where(mutant).function is None:
+            return self.reaching(path, map(int, self.lines.get(path, {})))
         own = range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
         return self.reaching(path, own) or self.reaching(path, where(mutant).statement)
 
