@@ -1,15 +1,20 @@
-"""Mutation tests of the Python modules that decide policy, in seeded samples, resumable.
+"""Mutation tests of the Python modules that decide policy and of the core, in seeded samples, resumable.
 
-    python tools/mutants.py --seed 1 --number 150 --minutes 60 --output mutants.jsonl
+    python tools/mutants.py --seed 1 --number 203 --output mutants.jsonl
+    python tools/mutants.py --core core-1 --seed 1 --number 98 --output mutants-core.jsonl
     python tools/mutants.py --report mutants.jsonl
 
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
-sign, a returned value, or a call whose result is not used. The tests of that module run on it in a copy of the package,
-until the first one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
+sign, a returned value, or a call whose result is not used. The tests that execute that place run on it, the shortest
+first, until one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
 output has a JSON line for each; a later run with the same output goes on where the earlier one stopped.
 
+The first run records which tests execute which lines (`--map`). Delete this map to have new tests run. Mutants of
+functions run in forks of one process (`mutation_plugin`), those of statements that run at import in their own.
+`mutants_core` makes those of the core.
+
 Strings, type annotations, `__repr__`, `raise` statements and branches for type checkers are left out: their mutants
-change words or nothing. Mutants of the core are made by cargo-mutants (docs/testing.md).
+change words or nothing.
 """
 
 from __future__ import annotations
@@ -54,6 +59,7 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "surgery": (("vocabulary/*.py",), ("tests/vocabulary",)),
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
+DOCTESTS = "tests/test_doctests.py"
 # Tests for mutants of the core: those that reach a mutant run.
 CORE_TESTS = (
     *("tests/oracle", "tests/calls", "tests/explanation", "tests/test_character_maps.py", "tests/test_counts.py"),
@@ -292,7 +298,7 @@ def run(arguments: argparse.Namespace) -> None:
     map_path = Path(arguments.map)
     known = {row["key"] for row in rows(output)} if output.exists() else set()
     end = time.time() + 60 * arguments.minutes
-    every_test = sorted({test for _, tests in STRATA.values() for test in tests})
+    every_test = sorted({DOCTESTS, *(test for _, tests in STRATA.values() for test in tests)})
     if not map_path.exists():
         modules = [path for patterns, _ in STRATA.values() for pattern in patterns for path in PACKAGE.glob(pattern)]
         record(map_path, every_test, map(str, modules))
