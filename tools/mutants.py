@@ -237,7 +237,7 @@ class Map:
         return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """Returns the tests that execute the lines of a mutant, or else its statement; at import: those of the module."""
+        """Returns the tests that execute a mutant's lines, or else its statement; at import: those of the module."""
         path = str(PACKAGE / mutant.path)
         if where(mutant).function is None:
             return self.reaching(path, map(int, self.lines.get(path, {})))
@@ -367,7 +367,15 @@ def run_core(arguments: argparse.Namespace) -> None:
         if key not in known:
             jobs.append({**row, "tests": tests, "limit": limit})
     tests = sorted({test for job in jobs for test in job["tests"]})
-    run_tests({"jobs": jobs, "output": str(output), "end": time.time() + 60 * arguments.minutes}, tests, package)
+    end = time.time() + 60 * arguments.minutes
+    if jobs:
+        run_tests({"jobs": jobs, "output": str(output), "end": end}, tests, package)
+    executable = mutants_core.tests_of(folder)
+    for row in rows(output):
+        if not row["caught"] and "own" not in row and time.time() < end:
+            own = mutants_core.is_caught(executable, row["number"], row["file"])
+            with output.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**row, "caught": own, "own": own}, ensure_ascii=False) + "\n")
 
 
 def rows(output: Path) -> list[dict[str, Any]]:

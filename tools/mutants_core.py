@@ -205,6 +205,29 @@ def write(chosen: dict[int, Mutant], folder: Path) -> None:
         file.write(EXPORTS)
 
 
+def tests_of(folder: Path) -> Path:
+    """Builds the unit tests of the core with the mutants; returns the executable."""
+    command = ["cargo", "test", "-p", "jeton-core", "--lib", "--no-run", "--locked", "--message-format=json"]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target(folder))}
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found = [json.loads(line).get("executable") for line in done.stdout.splitlines() if line.startswith("{")]
+    return Path(next(filter(None, found)))
+
+
+def is_caught(executable: Path, number: int, path: str) -> bool:
+    """Runs the unit tests of the stage of a module on one mutant; returns whether one failed."""
+    stage = path.partition("/")[0].removesuffix(".rs")
+    environment = {**os.environ, "JETON_MUTANT": str(number), "PROPTEST_CASES": "64"}
+    command = [executable, "--quiet", f"{stage}::"]
+    try:
+        done = subprocess.run(
+            command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=600, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
 def target(folder: Path) -> Path:
     """Returns the folder of builds."""
     return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
@@ -252,9 +275,3 @@ def rejects(errors: list[dict[str, Any]], chosen: dict[int, Mutant]) -> set[int]
     if errors and not found:
         raise SystemExit("".join(unknown))
     return found
-
-
-if __name__ == "__main__":
-    import sys
-
-    build(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

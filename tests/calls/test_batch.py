@@ -641,6 +641,7 @@ def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(BYTES.encode_batch([long], [long], max_length=2)) == 1
     monkeypatch.setattr("jeton.calls.batch_encoding.MAX_IDS", 50)
     assert len(BYTES.encode_batch([long[:50]], max_length=5, overflow=True)) == 10
+    assert len(BYTES.encode_batch([long[:40], long[:40]], max_length=30).ids) == 60  # without overflow
     with pytest.raises(jeton.ConfigError, match="overflow=True: the rows have 230 ids, and the limit is 50"):
         BYTES.encode_batch([long[:50]], max_length=5, stride=4, overflow=True)
 

@@ -73,6 +73,10 @@ def expected_end(text: str, start: int, limit: int, at: str) -> int | None:
     return max(reach, key=lambda place: (-places[place], place), default=None)
 
 
+def test_the_slash_that_opens_a_comment_does_not_close_it() -> None:
+    assert boundaries("/*/ a\nb\nc */\nd\n", "code") == boundaries("/*x a\nb\nc */\nd\n", "code")
+
+
 def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:
     text = "# aaaa\n\nbbb\n\nccc\n\ndddd\n\neeee\n\n"
     chunks = checked(BYTES, text, 20, "markdown", overlap=11)  # "bbb\n\nccc\n\n" fits, too

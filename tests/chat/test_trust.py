@@ -96,6 +96,15 @@ def test_the_caller_may_permit() -> None:
     assert TOK.chat(user("a"), template="chatml", special="raise").ids == TOK.chat(user("a"), template="chatml").ids
 
 
+def test_one_message_has_a_permitted_token_and_another_one_has_not() -> None:
+    messages = [*user("a<|im_start|>b"), {"role": "assistant", "content": "c<|im_end|>d"}, *user("e<|im_start|>f")]
+    start = TOK.special_tokens["<|im_start|>"]
+    chat = TOK.chat(messages, template="chatml", special={"<|im_end|>"})
+    assert (chat.ids.count(start), chat.ids.count(IM_END)) == (3, 4)
+    assert TOK.decode(chat.ids) == chat.text
+    assert "".join(token.decode() for token in chat.encoding.tokens) == chat.text
+
+
 @pytest.mark.parametrize("special", ["none", "all"])
 def test_the_template_of_the_tokenizer_adds_nothing_to_a_chat(special: Any) -> None:
     tok = TOK.with_template("<s> $A </s>")

@@ -54,6 +54,13 @@ def test_special_tokens_may_be_dropped() -> None:
     replace(DONE.plan, **changed("copied", [0, 1], [-1, -1])).verify()
 
 
+def test_a_word_without_merges_is_the_mean_of_its_old_pieces() -> None:
+    tok = jeton.train(["low lower lowest newest newer"] * 5, 60, preset="unigram", progress=False)
+    pieces = tok.encode("lowne", add_special_tokens=False)
+    plan = jeton.add_words(tok, ["lowne"]).plan
+    assert plan.of(tok.vocab_size) == ("mean", dict.fromkeys(sorted(pieces), pytest.approx(1 / len(pieces))))
+
+
 def test_a_plan_without_rows_has_a_summary() -> None:
     empty = jeton.Tokenizer.from_merges({}, [])
     plan = Plan.make(empty, empty, np.empty(0, np.int64))
