@@ -634,6 +634,13 @@ def test_errors_of_texts_have_their_index() -> None:
             call("a")
 
 
+def test_one_text_of_a_pair_is_shortened_to_one_id_at_least() -> None:
+    options: dict[str, Any] = {"max_length": 3, "truncation": "only_first"}
+    assert shown(BYTES.encode_batch(["abc"], ["xy"], **options)) == ["axy"]
+    with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids in its second text"):
+        BYTES.encode_batch(["a"], ["xyz"], **options)
+
+
 def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     long = "a" * 20_000
     with pytest.raises(jeton.ConfigError, match=r"overflow=True: 4e\+08 rows, of which text 1 .*smaller stride"):

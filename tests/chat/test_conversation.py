@@ -285,6 +285,14 @@ def test_other_reasons() -> None:
     assert conv.refusal == "the chat template refuses in line 1: three"
 
 
+@pytest.mark.parametrize("content", ["", "ok"])
+def test_a_kept_reply_with_calls(content: str) -> None:
+    """The template is shown a placeholder only if the reply has content."""
+    message = {"content": content, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}
+    shown = start(keep_sampled=True)._opaque(conversation.SampledReply("x", "", message, True))
+    assert bool(shown["content"]) == bool(content)
+
+
 def test_a_message_of_the_caller() -> None:
     tool_calls = [{"function": {"name": "weather", "arguments": {"city": "x"}}}]
     message = {"content": "", "tool_calls": tool_calls}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -103,6 +104,12 @@ def test_one_message_has_a_permitted_token_and_another_one_has_not() -> None:
     assert (chat.ids.count(start), chat.ids.count(IM_END)) == (3, 4)
     assert TOK.decode(chat.ids) == chat.text
     assert "".join(token.decode() for token in chat.encoding.tokens) == chat.text
+    plain = TOK.chat(
+        [{**message, "content": message["content"].replace("|", "_")} for message in messages], template="chatml"
+    )
+    spans = chat.encoding.pretokens
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    assert spans[0] == plain.encoding.pretokens[0]
 
 
 @pytest.mark.parametrize("special", ["none", "all"])
