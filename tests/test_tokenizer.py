@@ -555,7 +555,14 @@ def test_dropout_repeats_with_its_seed(tok: jeton.Tokenizer) -> None:
     assert tok.encode(text, dropout=0.5, seed=7) == tok.encode(text, dropout=0.5, seed=7)
     assert len({tuple(tok.encode(text, dropout=0.5, seed=seed)) for seed in range(5)}) > 1
     assert tok.decode(tok.encode(text, dropout=0.5)) == text
-    assert tok.encode(text, dropout=1.0) == [id for word in tok.encode(text, dropout=1.0) for id in [word]]
+    assert tok.encode(text, dropout=0.0) == tok.encode(text)
+    assert all(len(tok.id_to_bytes(id)) == 1 for id in tok.encode(text, dropout=1.0))
+
+
+def test_a_merge_that_dropout_skips_is_a_candidate_after_the_next() -> None:
+    for seed in range(5):
+        ids = byte_tokenizer((97, 98, 300)).encode("ab" * 1000, dropout=0.5, seed=seed)
+        assert ids.count(300) > 950  # if each merge had one chance, about 500
 
 
 # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────────

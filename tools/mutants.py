@@ -1,15 +1,20 @@
-"""Mutation tests of the Python modules that decide policy, in seeded samples, resumable.
+"""Mutation tests of the Python modules that decide policy and of the core, in seeded samples, resumable.
 
-    python tools/mutants.py --seed 1 --number 150 --minutes 60 --output mutants.jsonl
+    python tools/mutants.py --seed 1 --number 203 --output mutants.jsonl
+    python tools/mutants.py --core core-1 --seed 1 --number 98 --output mutants-core.jsonl
     python tools/mutants.py --report mutants.jsonl
 
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
-sign, a returned value, or a call whose result is not used. The tests of that module run on it in a copy of the package,
-until the first one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
+sign, a returned value, or a call whose result is not used. The tests that execute that place run on it, the shortest
+first, until one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
 output has a JSON line for each; a later run with the same output continues where the earlier one stopped.
 
+The first run records which tests execute which lines (`--map`). Delete this map to have new tests run. Mutants of
+functions run in forks of one process (`mutation_plugin`), those of statements that run at import in their own.
+`mutants_core` makes those of the core.
+
 Strings, type annotations, `__repr__`, `raise` statements and branches for type checkers are left out: their mutants
-change words or nothing. Mutants of the core are made by cargo-mutants (docs/testing.md).
+change words or nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -26,9 +32,11 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import mutants_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "jeton"
@@ -51,7 +59,16 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "surgery": (("vocabulary/*.py",), ("tests/vocabulary",)),
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
-TIMEOUT_S = 300  # seconds for the tests of a mutant; one that runs longer counts as caught
+DOCTESTS = "tests/test_doctests.py"
+# Tests for mutants of the core: those that reach a mutant run.
+CORE_TESTS = (
+    *("tests/oracle", "tests/calls", "tests/explanation", "tests/test_character_maps.py", "tests/test_counts.py"),
+    *("tests/test_encoding.py", "tests/test_fuzz_cases.py", "tests/test_regressions.py", "tests/test_replay.py"),
+    *("tests/test_rules.py", "tests/test_spilling.py", "tests/test_stream.py", "tests/test_tokenizer.py"),
+    *("tests/test_trace.py", "tests/test_training.py", "tests/test_unigram_training.py"),
+)
+TIMEOUT_S = 120  # seconds for the tests of a mutant; one that runs longer counts as caught
+BUDGET_S = 60.0  # duration of the tests that a mutant may survive
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -170,55 +187,201 @@ def sampled(seed: int, number: int) -> list[Mutant]:
     return mixed[:number]
 
 
-def is_caught(mutant: Mutant | None, stratum: str, copy: Path) -> tuple[bool, float]:
-    """Runs the tests of a stratum on a mutant, or on the package as it is; returns whether one failed, and seconds."""
-    target = copy / "jeton" / mutant.path if mutant else None
-    original = target.read_bytes() if target else b""
-    if mutant and target:
-        target.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *STRATA[stratum][1]]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    began = time.monotonic()
+class Where(NamedTuple):
+    """Statement of a mutant, and the function it is in."""
+
+    statement: range
+    function: range | None
+
+
+def where(mutant: Mutant) -> Where:
+    """Finds the innermost statement and the outermost function around a mutant, as lines."""
+    source = (PACKAGE / mutant.path).read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def holds(node: ast.stmt) -> bool:
+        start = starts[node.lineno - 1] + node.col_offset
+        return start <= mutant.start and mutant.end <= starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+
+    around = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt) and holds(node)]
+    if not around:  # a decorator
+        return Where(range(mutant.line, mutant.line + 1), None)
+    functions = [node for node in around if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    statement = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+    outermost = min(functions, key=lambda node: node.lineno) if functions else None
+    in_body = outermost is not None and mutant.line >= outermost.body[0].lineno
+    return Where(span(statement), span(outermost) if outermost and in_body else None)
+
+
+def span(node: ast.stmt) -> range:
+    """Returns the lines of a statement."""
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+class Map:
+    """Which tests reach a line of a module, or a mutant of the core."""
+
+    def __init__(self, path: Path) -> None:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        self.seconds: dict[str, float] = found["seconds"]
+        self.lines: dict[str, dict[str, list[str]]] = found["lines"]
+
+    def reaching(self, path: str, numbers: Iterable[int]) -> list[str]:
+        """Returns tests, the shortest first, as many as run in `BUDGET_S`."""
+        lines = self.lines.get(path, {})
+        tests = {test for number in numbers for test in lines.get(str(number), [])}
+        ordered = sorted(tests, key=lambda test: (self.seconds[test], test))
+        sums = itertools.accumulate(self.seconds[test] for test in ordered)
+        return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
+
+    def for_mutant(self, mutant: Mutant) -> list[str]:
+        """Returns the tests that execute a mutant's lines, or else its statement; at import: those of the module."""
+        path = str(PACKAGE / mutant.path)
+        if where(mutant).function is None:
+            return self.reaching(path, map(int, self.lines.get(path, {})))
+        own = range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
+        return self.reaching(path, own) or self.reaching(path, where(mutant).statement)
+
+
+def run_tests(
+    task: dict[str, Any], paths: Iterable[str], package: Path | None = None, limit: float | None = None
+) -> int:
+    """Runs pytest with the plugin; returns its exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "task.json").write_text(json.dumps(task), encoding="utf-8")
+        (Path(folder) / "tests").write_text("\n".join(paths), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutation_plugin"]
+        places = [str(package)] if package else []
+        environment = {
+            **os.environ,
+            "CI": "1",  # the same random cases each time
+            "JETON_MUTATION": str(Path(folder) / "task.json"),
+            "PYTHONPATH": os.pathsep.join([*places, str(Path(__file__).parent)]),
+        }
+        if package:
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        if "record" not in task:
+            command.append("-x")
+        arguments = ["--timeout", str(TIMEOUT_S), f"@{folder}/tests"]
+        done = subprocess.run(
+            [*command, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, timeout=limit, check=False
+        )
+        if done.returncode and not package:
+            print(done.stdout.decode()[-2000:])
+        return done.returncode
+
+
+def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path | None = None) -> None:
+    """Writes the map of some tests."""
+    if run_tests({"record": str(path), "files": list(files)}, tests, package) not in (0, 1):
+        raise SystemExit("the tests did not run")
+
+
+def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
+    """Runs tests on a mutant in a process of its own: one that runs at import, or that tests reach in processes."""
+    target = copy / "jeton" / mutant.path
+    original = target.read_bytes()
+    target.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
     try:
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
-        failed = done.returncode != 0
+        return run_tests({}, tests or STRATA[mutant.stratum][1], copy, limit=3 * TIMEOUT_S) != 0
     except subprocess.TimeoutExpired:
-        failed = True
+        return True
     finally:
-        if target:
-            target.write_bytes(original)
-    return failed, time.monotonic() - began
+        target.write_bytes(original)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs mutants until the sample or the time ends."""
     output = Path(arguments.output)
+    map_path = Path(arguments.map)
     known = {row["key"] for row in rows(output)} if output.exists() else set()
-    end = time.monotonic() + 60 * arguments.minutes
+    end = time.time() + 60 * arguments.minutes
+    every_test = sorted({DOCTESTS, *(test for _, tests in STRATA.values() for test in tests)})
+    if not map_path.exists():
+        modules = [path for patterns, _ in STRATA.values() for pattern in patterns for path in PACKAGE.glob(pattern)]
+        record(map_path, every_test, map(str, modules))
+    reaching = Map(map_path)
+    jobs = []
+    alone = []  # in processes of their own
+    for mutant in sampled(arguments.seed, arguments.number):
+        if mutant.key in known or (arguments.only and mutant.stratum not in arguments.only):
+            continue
+        module = ".".join(("jeton", *Path(mutant.path).with_suffix("").parts))
+        row = {"key": mutant.key, "seed": arguments.seed, **mutant._asdict(), "module": module}
+        tests = reaching.for_mutant(mutant)
+        if tests and where(mutant).function is not None:
+            limit = 30 + 10 * sum(reaching.seconds[test] for test in tests)
+            jobs.append({**row, "file": str(PACKAGE / mutant.path), "tests": tests, "limit": min(limit, TIMEOUT_S)})
+        else:
+            alone.append({**row, "tests": tests})
+    print(f"{len(jobs)} mutants in forks, {len(alone)} in processes of their own", flush=True)
+    if jobs:
+        tests = sorted({test for job in jobs for test in job["tests"]})
+        run_tests({"jobs": jobs, "output": str(output), "end": end}, tests)
+        known = {row["key"] for row in rows(output)}
+        alone += [job for job in jobs if job["key"] not in known]
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        shutil.copytree(PACKAGE, copy / "jeton", ignore=shutil.ignore_patterns("__pycache__"))
-        checked: set[str] = set()
-        for mutant in sampled(arguments.seed, arguments.number):
-            if mutant.key in known:
-                continue
-            if time.monotonic() > end:
+        shutil.copytree(PACKAGE, copy / "jeton")
+        for job in alone:
+            if time.time() > end:
                 print("the time is over; run the command again to go on")
                 return
-            if mutant.stratum not in checked:
-                if is_caught(None, mutant.stratum, copy)[0]:
-                    raise SystemExit(f"the tests of {mutant.stratum} fail without a mutant")
-                checked.add(mutant.stratum)
-            caught, seconds = is_caught(mutant, mutant.stratum, copy)
-            row = {"key": mutant.key, "seed": arguments.seed, **mutant._asdict(), "caught": caught}
+            began = time.monotonic()
+            caught = in_own_process(Mutant(*(job[name] for name in Mutant._fields)), job["tests"], copy)
+            result = {"caught": caught, "tests": len(job["tests"]), "seconds": round(time.monotonic() - began, 1)}
             with output.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**row, "seconds": round(seconds, 1)}, ensure_ascii=False) + "\n")
-            print(f"{'caught  ' if caught else 'SURVIVED'} {seconds:5.1f} s  {mutant.path}:{mutant.line}", flush=True)
+                file.write(json.dumps({**job, **result}, ensure_ascii=False) + "\n")
+
+
+def run_core(arguments: argparse.Namespace) -> None:
+    """Runs mutants of the core, all of one build."""
+    folder = Path(arguments.core).resolve()
+    package = folder / "python"
+    if not (folder / "mutants.json").exists():
+        mutants_core.build(arguments.seed, arguments.number, folder)
+    if not package.exists():
+        shutil.copytree(PACKAGE, package / "jeton")
+        shutil.copy2(folder / "_core.abi3.so", package / "jeton" / "_core.abi3.so")
+    map_path = folder / "map.json"
+    if not map_path.exists():
+        record(map_path, CORE_TESTS, [], package)
+    reaching = Map(map_path)
+    output = Path(arguments.output)
+    known = {row["key"] for row in rows(output)} if output.exists() else set()
+    jobs = []
+    for number, mutant in json.loads((folder / "mutants.json").read_text(encoding="utf-8")).items():
+        key = "-".join(["core", str(arguments.seed), number])
+        tests = reaching.reaching("core", [int(number)])
+        row = {
+            "key": key,
+            "seed": arguments.seed,
+            "number": int(number),
+            **mutant,
+            "stratum": f"core: {mutant['stage']}",
+        }
+        row["file"], row["path"] = row["path"], "core"
+        limit = min(30 + 10 * sum(reaching.seconds[test] for test in tests), TIMEOUT_S)
+        if key not in known:
+            jobs.append({**row, "tests": tests, "limit": limit})
+    tests = sorted({test for job in jobs for test in job["tests"]})
+    end = time.time() + 60 * arguments.minutes
+    if jobs:
+        run_tests({"jobs": jobs, "output": str(output), "end": end}, tests, package)
+    executable = mutants_core.tests_of(folder)
+    for row in rows(output):
+        if not row["caught"] and "own" not in row and time.time() < end:
+            own = mutants_core.is_caught(executable, row["number"], row["file"])
+            with output.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**row, "caught": own, "own": own}, ensure_ascii=False) + "\n")
 
 
 def rows(output: Path) -> list[dict[str, Any]]:
-    """Reads an output."""
-    return [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    """Reads an output, without mutants that are to run in a process of their own."""
+    every = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    return list({row["key"]: row for row in every if row["caught"] is not None}.values())
 
 
 def report(output: Path) -> None:
@@ -234,7 +397,8 @@ def report(output: Path) -> None:
     print(f"{'all':<16}{len(every):>5} mutants {caught:>5} caught {caught / max(len(every), 1):>7.1%}")
     for row in every:
         if not row["caught"]:
-            print(f"\n{row['path']}:{row['line']}\n  - {row['before']}\n  + {row['after']}")
+            path = row["file"] if row["path"] == "core" else row["path"]
+            print(f"\n{path}:{row['line']}\n  - {row['before']}\n  + {row['after']}")
 
 
 def main() -> None:
@@ -244,9 +408,16 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=150, help="mutants of the sample")
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many minutes")
     parser.add_argument("--output", default="mutants.jsonl", help="JSON lines; an existing file is continued")
+    parser.add_argument(
+        "--map", default="mutants.map.json", help="which tests reach which lines; made if it is missing"
+    )
+    parser.add_argument("--only", nargs="*", metavar="STRATUM", help="only mutants of these strata of the sample")
+    parser.add_argument("--core", metavar="FOLDER", help="mutants of the core, built and kept in this folder")
     parser.add_argument("--report", metavar="FILE", help="print the results in a file")
     arguments = parser.parse_args()
-    if arguments.report:
+    if arguments.core:
+        run_core(arguments)
+    elif arguments.report:
         report(Path(arguments.report))
     else:
         run(arguments)

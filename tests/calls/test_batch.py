@@ -141,6 +141,7 @@ def test_a_template_without_items_gives_empty_rows() -> None:
     for options in ({}, {"max_length": 4}):
         assert shown(tok.encode_batch(["ab", "c"], add_special_tokens=True, **options)) == ["", ""]
         assert tok.encode_batch(["ab"], ["c"], add_special_tokens=True, **options).type_ids.tolist() == [3]
+        assert shown(tok.encode_batch(["ab", "c"], add_special_tokens=False, **options)) == ["ab", "c"]
 
 
 # ── offsets ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -633,6 +634,13 @@ def test_errors_of_texts_have_their_index() -> None:
             call("a")
 
 
+def test_one_text_of_a_pair_is_shortened_to_one_id_at_least() -> None:
+    options: dict[str, Any] = {"max_length": 3, "truncation": "only_first"}
+    assert shown(BYTES.encode_batch(["abc"], ["xy"], **options)) == ["axy"]
+    with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids in its second text"):
+        BYTES.encode_batch(["a"], ["xyz"], **options)
+
+
 def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     long = "a" * 20_000
     with pytest.raises(jeton.ConfigError, match=r"overflow=True: 4e\+08 rows, .* from text 1 .*smaller stride"):
@@ -640,8 +648,21 @@ def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(BYTES.encode_batch([long], [long], max_length=2)) == 1
     monkeypatch.setattr("jeton.calls.batch_encoding.MAX_IDS", 50)
     assert len(BYTES.encode_batch([long[:50]], max_length=5, overflow=True)) == 10
+    assert len(BYTES.encode_batch([long[:40], long[:40]], max_length=30).ids) == 60  # without overflow
     with pytest.raises(jeton.ConfigError, match="overflow=True: the rows have 230 ids, and the limit is 50"):
         BYTES.encode_batch([long[:50]], max_length=5, stride=4, overflow=True)
+
+
+def test_numbers_at_their_limits() -> None:
+    rows = BYTES.encode_batch(["ab", "c"], max_length=(1 << 31) - 1, stride=(1 << 31) - 1)
+    assert shown(rows) == ["ab", "c"]
+    assert rows.padded(pad_id=(1 << 32) - 1).input_ids.tolist() == [[97, 98], [99, (1 << 32) - 1]]
+    for option in ("max_length", "stride"):
+        with pytest.raises(jeton.ConfigError, match=option):
+            BYTES.encode_batch(["ab"], **{"max_length": 5, option: 1 << 31})
+    for option, value in (("pad_id", 1 << 32), ("length", 1 << 31), ("multiple_of", 1 << 31), ("multiple_of", 0)):
+        with pytest.raises(jeton.ConfigError, match=option):
+            rows.padded(**{"pad_id": 0, option: value})
 
 
 def test_wrong_padding_is_refused() -> None:
@@ -677,6 +698,16 @@ def test_pieces_cover_the_text() -> None:
                     assert all(end - start <= kept for start, end in spans)
                     overlaps = {end - start for (_, end), (start, _) in pairwise(spans)}
                     assert overlaps <= {stride}
+
+
+def test_a_text_that_keeps_no_id_is_its_own_second_row() -> None:
+    template = {"single": [{"ids": [7], "type_id": 0}, {"sequence": "A", "type_id": 0}]}
+    tok = jeton.Tokenizer(dataclasses.replace(BYTES.definition, template=template), BYTES._core.vocabulary())
+    for side in ("right", "left"):
+        for stride in (0, 1):  # of a row that is shorter than the template
+            options: dict[str, Any] = {"max_length": 0, "stride": stride, "side": side, "overflow": True}
+            rows = tok.encode_batch(["abc", "", "de"], add_special_tokens=False, **options)
+            assert shown(rows) == ["", "abc", "", "", "de"]
 
 
 def test_rows_convert_to_lists() -> None:

@@ -73,6 +73,21 @@ def expected_end(text: str, start: int, limit: int, at: str) -> int | None:
     return max(reach, key=lambda place: (-places[place], place), default=None)
 
 
+def test_the_slash_that_opens_a_comment_does_not_close_it() -> None:
+    assert boundaries("/*/ a\nb\nc */\nd\n", "code") == boundaries("/*x a\nb\nc */\nd\n", "code")
+
+
+def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:
+    text = "# aaaa\n\nbbb\n\nccc\n\ndddd\n\neeee\n\n"
+    chunks = checked(BYTES, text, 20, "markdown", overlap=11)  # "bbb\n\nccc\n\n" fits, too
+    assert [chunk.text for chunk in chunks] == ["# aaaa\n\nbbb\n\nccc\n\n", "ccc\n\ndddd\n\neeee\n\n"]
+
+
+def test_an_overlap_is_all_but_the_first_character_of_a_chunk() -> None:
+    chunks = checked(BYTES, "\nabc\nddddd\n", 5, "paragraph", overlap=4)
+    assert [chunk.char_span for chunk in chunks] == [(0, 5), (1, 6), (5, 10), (6, 11)]
+
+
 @given(text=texts, limit=st.integers(4, 60), at=st.sampled_from(STRUCTURES))
 def test_chunks_end_at_the_last_of_the_strongest_boundaries(text: str, limit: int, at: str) -> None:
     for chunk in checked(BYTES, text, limit, at):

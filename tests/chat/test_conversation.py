@@ -202,6 +202,9 @@ def test_non_canonical_sampled_ids_are_kept(sampled: list[int], template: str) -
     conv.add_sampled(sampled)
     assert conv.add(user("bye")) is not None
     assert conv.ids[len(before) :][: len(sampled)] == sampled
+    stop = "<|eot_id|>" if template == "llama3" else "<|im_end|>"
+    added = tok.decode(conv.ids[len(before) + len(sampled) :])
+    assert added.startswith(stop) == (sampled[-1:] != [tok.special_tokens[stop]])
     assert [id for id, is_sampled in zip(conv.ids, conv.mask, strict=True) if is_sampled] == sampled
 
 
@@ -278,6 +281,14 @@ def test_refusals_name_moved_tools_rewritten_messages_and_template_errors() -> N
     conv.add_sampled(ids("ok"))
     assert conv.add(user("bye")) is None
     assert conv.refusal == "the chat template rejects the messages in line 1: three"
+
+
+@pytest.mark.parametrize("content", ["", "ok"])
+def test_a_kept_reply_with_calls_has_a_placeholder_for_content_only(content: str) -> None:
+    """The template is shown a placeholder only if the reply has content."""
+    message = {"content": content, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}
+    shown = start(keep_sampled=True)._opaque(conversation.SampledReply("x", "", message, True))
+    assert bool(shown["content"]) == bool(content)
 
 
 def test_a_message_given_with_sampled_ids_is_compared_with_them() -> None:
@@ -367,11 +378,21 @@ def test_a_change_outside_of_the_rendered_part_is_found_later() -> None:
     assert conv.prove() is (len(conv.messages) < 101)
 
 
-def test_a_template_with_message_numbers_is_rendered_whole() -> None:
+def test_a_template_with_message_numbers_is_rendered_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     numbered = "{% for m in messages %}{{ '<|im_start|>' ~ loop.index ~ m.content + '<|im_end|>' }}{% endfor %}"
     numbered += "{% if add_generation_prompt %}{{ '<|im_start|>' ~ (messages|length + 1) }}{% endif %}"
     conv = start(numbered)
-    grow(conv, 40)
+    grow(conv, 30)
+    renderings: list[int] = []
+    render = PreparedTemplate.render
+
+    def counted(self: Any, messages: Any, **options: Any) -> Any:
+        renderings.append(len(messages))
+        return render(self, messages, **options)
+
+    monkeypatch.setattr(PreparedTemplate, "render", counted)
+    grow(conv, 10)
+    assert len(renderings) == 30  # three each turn: no more attempts to leave messages out
     assert len(conv.messages) == 81
     assert conv.ids == TOK.chat(conv.messages, template=numbered, add_generation_prompt=True).ids
 

@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
-from jeton.chat.template import render
+from jeton.chat.template import render, templates
 from jeton.errors import ChatTemplateError
 
 from ..selection import amount
 
 jinja2 = pytest.importorskip("jinja2")
+
+
+@pytest.mark.parametrize("own", [{}, [], (), 5, {"a": 1}, [{"name": "a"}], [{"template": None}]])
+def test_templates_are_a_text_or_texts_by_name(own: Any) -> None:
+    with pytest.raises(ChatTemplateError, match="neither a text nor texts by name"):
+        templates(own)
+
 
 MESSAGES: list[dict[str, Any]] = [
     {

@@ -215,6 +215,9 @@ def test_mask_differences_have_reasons() -> None:
         ("one", True, "the text of message 0 (user)"),
         ("<|im_end|>", False, "the stop token of message 1"),
     ]
+    of_caller = MARKED.replace("    {{- '\\n' -}}", "{% generation %}{{ motto }}{% endgeneration %}{{- '\\n' -}}")
+    found = TOK.chat(TURNS[:2], template=of_caller, variables={"motto": "carpe"}).mask_differences()
+    assert {(one.text, one.reason) for one in found} == {("carpe", "the caller's text")}
     with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):
         TOK.chat(TURNS, template="chatml").mask_differences()
     with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):

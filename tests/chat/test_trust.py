@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -94,6 +95,29 @@ def test_special_tokens_in_messages_are_matched_with_permission() -> None:
         TOK.chat(messages, template="chatml", special="raise")
     assert error.value.token == "<|im_end|>"
     assert TOK.chat(user("a"), template="chatml", special="raise").ids == TOK.chat(user("a"), template="chatml").ids
+
+
+def test_one_message_has_a_permitted_token_and_another_one_has_not() -> None:
+    messages = [*user("a<|im_start|>b"), {"role": "assistant", "content": "c<|im_end|>d"}, *user("e<|im_start|>f")]
+    start = TOK.special_tokens["<|im_start|>"]
+    chat = TOK.chat(messages, template="chatml", special={"<|im_end|>"})
+    assert (chat.ids.count(start), chat.ids.count(IM_END)) == (3, 4)
+    assert TOK.decode(chat.ids) == chat.text
+    assert "".join(token.decode() for token in chat.encoding.tokens) == chat.text
+    plain = TOK.chat(
+        [{**message, "content": message["content"].replace("|", "_")} for message in messages], template="chatml"
+    )
+    spans = chat.encoding.pretokens
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    assert spans[0] == plain.encoding.pretokens[0]
+
+
+@pytest.mark.parametrize("special", ["none", "all"])
+def test_the_template_of_the_tokenizer_adds_nothing_to_a_chat(special: Any) -> None:
+    tok = TOK.with_template("<s> $A </s>")
+    assert tok.encode("a", add_special_tokens=True)[0] == TOK.special_tokens["<s>"]
+    chat = tok.chat(user("a"), template="chatml", special=special)
+    assert chat.ids == TOK.chat(user("a"), template="chatml", special=special).ids
 
 
 def test_a_special_token_joined_from_template_and_message_is_text() -> None:
@@ -308,3 +332,6 @@ def test_a_special_token_made_by_normalization_is_text() -> None:
     assert tok.encode("ad ＜pad＞", special="all").count(0) == 1
     for special in ("none", "raise"):
         assert tok.chat(messages, template=template, special=special).ids.count(0) == 1  # the template's
+    # As many unknown tokens of the template as special tokens in all.
+    known = unigram({}, unk=True)
+    assert known.chat(messages, template="<unk><unk>" + template).ids.count(0) == 1

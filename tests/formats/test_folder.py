@@ -44,6 +44,14 @@ def test_an_existing_folder_keeps_its_other_files(tmp_path: Path, tok: jeton.Tok
     assert jeton.load(str(tmp_path)) == tok
 
 
+def test_a_folder_whose_name_has_a_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    for name in ("model-v1.5", "a.json", "vocab.txt"):
+        (tmp_path / name).mkdir()
+        tok.save(tmp_path / name)
+        assert (tmp_path / name / "tokenizer.json").is_file()
+        assert jeton.load(tmp_path / name) == tok
+
+
 def test_files_of_an_earlier_tokenizer_are_replaced_or_refused(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     (tmp_path / "special_tokens_map.json").write_text('{"eos_token": "<|end|>"}')
     tok = tok.add_tokens(["<|end|>"])

@@ -50,6 +50,9 @@ def test_classes_that_keep_the_ids(
     ids = peer.encode("lower newest")
     assert tok.encode("lower newest") == ids
     assert tok.encode("lower newest", add_special_tokens=True) == [*before, *ids, *after]
+    pair = tok.encode_batch(["lower"], ["lower"], add_special_tokens=True)
+    second = 0 if "T5" in (config.get("tokenizer_class") or "") else 1
+    assert pair.type_ids.tolist()[len(pair.ids) // 2 :] == [second] * (len(pair.ids) // 2)
 
 
 @pytest.mark.parametrize("name", ["ReformerTokenizer", "MyOwnTokenizer"])

@@ -63,6 +63,26 @@ def test_a_copy_keeps_tensors_and_other_keys_byte_for_byte(values: Any, alignmen
     assert jeton.load(tmp_path / "new.gguf") == jeton.load(old)
 
 
+def test_tokens_of_the_template_are_written_without_roles(tmp_path: Path) -> None:
+    tok = tokenizer(special_tokens=["<s>", "</s>"])
+    for template in ("<s> $A", "$A </s>", "<s> $A </s>"):
+        templated = tok.with_template(template)
+        assert not templated.roles
+        templated.save(tmp_path / "new.gguf")
+        again = jeton.load(tmp_path / "new.gguf")
+        assert again.encode("low", add_special_tokens=True) == templated.encode("low", add_special_tokens=True)
+        assert len(again.encode("low", add_special_tokens=True)) > len(again.encode("low"))
+
+
+def test_the_character_map_of_a_unigram_model_is_written(tmp_path: Path) -> None:
+    tok = jeton.train(["low lower lowest"] * 5, 40, preset="unigram", progress=False)
+    assert tok.definition.normalizer[0]["precompiled_charsmap"]
+    tok.save(tmp_path / "new.gguf", accept_loss=["decoder"])
+    again = jeton.load(tmp_path / "new.gguf")
+    assert again.definition.normalizer == tok.definition.normalizer
+    assert again.encode("ｌｏｗ①") == tok.encode("ｌｏｗ①")
+
+
 def test_another_tokenizer_replaces_the_keys(tmp_path: Path) -> None:
     tok = tokenizer(special_tokens=["<s>", "<|eot|>"])
     values = bpe(tokens=[*BPE, "<|eot|>"], token_type=[1] * 17, eot_token_id=16, bos_token_id=2, scores=[0.5] * 17)

@@ -182,9 +182,11 @@ def test_tokenizer_classes_choose_layouts() -> None:
         chosen = layout.for_class({"tokenizer_class": name, "src_lang": "fr_XX"})
         assert chosen is not None
         assert chosen["template"]["single"] == single
-    legacy = layout.for_class({"tokenizer_class": "NllbTokenizer", "src_lang": "fra_Latn", "legacy_behaviour": True})
-    assert legacy is not None
-    assert legacy["template"]["single"] == ["A", "</s>", "fra_Latn"]
+    nllb = {"tokenizer_class": "NllbTokenizer", "src_lang": "fra_Latn"}
+    for legacy, single in ((True, ["A", "</s>", "fra_Latn"]), (False, ["fra_Latn", "A", "</s>"])):
+        chosen = layout.for_class({**nllb, "legacy_behaviour": legacy})
+        assert chosen is not None
+        assert chosen["template"]["single"] == single
     with pytest.raises(jeton.UnsupportedFeatureError, match="xx_XX"):
         layout.for_class({"tokenizer_class": "MBartTokenizer", "src_lang": "xx_XX"})
 

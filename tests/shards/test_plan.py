@@ -63,6 +63,28 @@ def test_a_plan_survives_json(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
     assert Path(stored.inputs[0].path).is_absolute()
 
 
+def test_roles_are_ids_of_the_plan(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    plan = jeton.shards.plan(corpus, tmp_path, tok, prepend_bos=True, append_eos=True)
+    assert (plan.bos, plan.eos) == (tok.bos_id, tok.eos_id) == (281, 280)
+
+
+def test_the_type_of_inputs_is_an_option_of_the_plan(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    for input_type, expected in (("auto", None), ("text", "text")):
+        plan = jeton.shards.plan(jeton.Corpus(corpus / "d", input_type=input_type), tmp_path / input_type, tok)
+        assert plan.reading.get("input_type") == expected
+        assert Plan.from_json(json.loads((tmp_path / input_type / "plan.json").read_bytes())) == plan
+
+
+def test_files_that_are_not_read_are_logged(
+    tok: jeton.Tokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("low")
+    (tmp_path / "texts" / "b.png").write_bytes(b"x")
+    jeton.shards.plan(tmp_path / "texts", tmp_path / "out", tok)
+    assert "1 file is not read: " in caplog.text
+
+
 def test_a_relative_path_is_resolved_in_the_callers_folder(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,16 @@ def test_a_shard_that_is_lost_after_merging(corpus: Path, tok: jeton.Tokenizer, 
     assert not list((tmp_path / "spool").glob("*.bin"))
 
 
+def test_a_truncated_spool_is_spooled_again(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
+    jeton.shards.run(tmp_path, stage="spool", progress=False)
+    path = tmp_path / "spool" / "00001.bin"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1])
+    jeton.shards.run(tmp_path, stage="spool", progress=False)
+    assert path.read_bytes() == data
+
+
 @pytest.mark.parametrize("at", [0, 100, -1])
 def test_a_damaged_spool_is_refused(at: int, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)

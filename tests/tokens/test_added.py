@@ -39,6 +39,12 @@ def test_a_token_that_becomes_special_keeps_its_flags() -> None:
     assert tok.add_tokens([AddedToken("<m>")]).added_tokens == {256: AddedToken("<m>")}
 
 
+def test_a_special_token_that_the_model_has_keeps_its_id() -> None:
+    tok = BYTES.add_tokens(["a", "<x>"])
+    assert tok.added_tokens == {97: AddedToken("a"), 256: AddedToken("<x>")}
+    assert tok.encode("ab", special="all") == [97, 98]
+
+
 def test_an_added_token_that_is_an_entry_stays_an_entry() -> None:
     file = json.loads(BYTES.to_bytes())
     del file["model"]["jeton"]

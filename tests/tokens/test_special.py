@@ -77,11 +77,14 @@ def test_raise_names_the_token_and_its_place(text: Any, position: int) -> None:
     assert TOK.encode("<a", special="raise") == TOK.encode("<a")
 
 
-def unigram(added: dict[str, Any]) -> jeton.Tokenizer:
+def unigram(added: dict[str, Any], *, unk: bool = False) -> jeton.Tokenizer:
     """HF's Unigram with a normalizer and a special token that is a piece, as in T5."""
     pieces = [["<pad>", 0.0], ["<unk>", 0.0], *([piece, -3.0] for piece in ["a", "<", "p", "d", ">", "▁"])]
     file = {
-        "added_tokens": [{"id": 0, "content": "<pad>", "special": True, **added}],
+        "added_tokens": [
+            {"id": 0, "content": "<pad>", "special": True, **added},
+            *([{"id": 1, "content": "<unk>", "special": True}] if unk else []),
+        ],
         "normalizer": {"type": "NFKC"},
         "model": {"type": "Unigram", "unk_id": 1, "vocab": pieces},
     }

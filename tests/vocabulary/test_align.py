@@ -50,3 +50,15 @@ def test_groups_tile_the_text(seed: int) -> None:
         assert ids.size == len(tokens)
     common = (ends[0] & ends[1]) | {len(text.encode())}
     assert set(spans.byte_spans[:, 1].tolist()) == common  # as many groups as there are common boundaries
+
+
+def test_text_that_one_tokenizer_drops_is_one_group() -> None:
+    one = jeton.Tokenizer.from_merges({id: bytes([id]) for id in range(256)}, [])
+    other = jeton.train(["low lower low"], 20, preset="bert", progress=False)
+    assert other.encode("  ") == []
+    for a, b in ((one, other), (other, one)):
+        spans = jeton.align(a, b).spans("  ")
+        assert spans.byte_spans.tolist() == [[0, 2]]
+        assert (spans.groups_a.tolist(), spans.groups_b.tolist()) == ([0, len(spans.ids_a)], [0, len(spans.ids_b)])
+        nothing = jeton.align(a, b).spans("")
+        assert (nothing.byte_spans.tolist(), nothing.groups_a.tolist()) == ([], [0])

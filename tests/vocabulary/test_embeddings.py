@@ -270,3 +270,13 @@ def test_the_safetensors_library_reads_the_output(tok: jeton.Tokenizer, done: je
     after = theirs.load_file(tmp_path / "out.safetensors")
     assert after["lm_head.weight"].shape == (done.tokenizer.vocab_size, WIDTH)
     assert (after["lm_head.weight"][: tok.vocab_size] == tensors["lm_head.weight"]).all()
+
+
+def test_embeddings_are_read_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "in.safetensors"
+    values = matrices(8)
+    save(path, {name: ("F64", each) for name, each in values.items()})
+    assert (read_embeddings(path) == values["model.embed_tokens.weight"].astype(np.float32)).all()
+    assert (read_embeddings(path, "lm_head.weight") == values["lm_head.weight"].astype(np.float32)).all()
+    with pytest.raises(jeton.ConfigError, match="has no tensor x"):
+        read_embeddings(path, "x")

@@ -181,6 +181,25 @@ def test_models_without_support_for_new_merges_are_refused(verb: str, tok: Token
             getattr(jeton, verb)(other, *arguments)
 
 
+@pytest.mark.parametrize("verb", ["add_words", "extend", "merge_vocab"])
+def test_a_name_in_place_of_a_tokenizer(verb: str, tok: Tokenizer) -> None:
+    arguments = {"add_words": (["x"],), "extend": ([ENGLISH], 3), "merge_vocab": (tok,)}[verb]
+    with pytest.raises(ConfigError, match="is not a Tokenizer"):
+        getattr(jeton, verb)("gpt2", *arguments)
+
+
+def test_a_piece_that_is_an_added_token_of_whole_words() -> None:
+    file = {
+        "added_tokens": [{"id": 0, "content": "<pad>", "special": True, "single_word": True}],
+        "model": {"type": "Unigram", "unk_id": 1, "vocab": [["<pad>", 0.0], ["<unk>", 0.0], ["a", -3.0], ["p", -3.0]]},
+    }
+    tok = Tokenizer.from_bytes(json.dumps(file).encode())
+    assert jeton.add_words(tok, ["pa"]).tokenizer.encode("papa") == [4, 4]
+    after = tok.add_tokens([jeton.AddedToken("<x>", single_word=True)])
+    with pytest.raises(UnsupportedFeatureError, match="single_word after the pieces"):
+        jeton.add_words(after, ["pa"])
+
+
 def test_models_of_two_kinds_are_not_merged(tok: Tokenizer) -> None:
     characters = jeton.train([ENGLISH], 60, level="char", progress=False)
     with pytest.raises(UnsupportedFeatureError, match=r"BPE \(byte level\) and BPE \(char level\)"):

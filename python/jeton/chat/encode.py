@@ -254,10 +254,17 @@ def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str
     if not at:
         return tok, "", "none"
     exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)
-    first = next((token for token in exact if token not in text), "")
+    first = next((token for token in exact if token not in text and not _is_made(tok, token, text)), "")
     if not first:
         first, tok = _MARK, tok.add_tokens([_MARK])
     return tok, first, {first}
+
+
+def _is_made(tok: ChatTokenizer, token: str, text: str) -> bool:
+    """Tests whether a text that does not spell a special token becomes it by normalization or by the model."""
+    if tok._special_matcher.is_complete:
+        return False
+    return tok.special_tokens[token] in tok.encode(text, special={token}, add_special_tokens=False)
 
 
 class _TokenSlice(NamedTuple):

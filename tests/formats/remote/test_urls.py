@@ -85,7 +85,10 @@ def test_the_first_gguf_file_of_a_folder_is_read(memory: Any, tmp_path: Path) ->
     values = metadata("gpt2", [*"abc", "ab"], merges=["a b"], pre="gpt-2")
     memory.pipe("/models/x.gguf", gguf(values))
     memory.pipe("/models/mmproj.gguf", b"GGUF")
+    memory.pipe("/models/README.md", b"x")
     assert jeton.load("memory://models").encode("abc") == [3, 2]
+    with url.local_copy("memory://models", 10_000) as copy:
+        assert [path.name for path in Path(copy).iterdir()] == ["x.gguf"]
 
 
 def test_the_partner_in_a_folder_that_is_named_as_the_file(memory: Any, tmp_path: Path) -> None:
