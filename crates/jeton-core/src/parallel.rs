@@ -245,7 +245,7 @@ pub fn jobs_in_order<R: Send>(
     job: impl Fn(usize, KeepGoing<'_>) -> Result<R> + Sync,
     each: impl FnMut(usize, Result<R>) -> bool + Send,
 ) {
-    // Called first, so that a series of short calls can be cancelled, too.
+    // `watch` is called before the first job, so that a series of short calls of this function can be cancelled, too.
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(!watch()));
     let joined =
         Joined { arrived: Mutex::default(), joining: Mutex::new(Joining { turn: 0, early: BTreeMap::new(), each }) };

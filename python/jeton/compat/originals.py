@@ -49,7 +49,7 @@ def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
 
 
 def _defined(library: str, prefix: str, source: str) -> Iterator[str]:
-    both_cases = "_add_snake_case" in source  # SentencePiece adds names this way at the end of the module
+    both_cases = "_add_snake_case" in source  # SentencePiece calls it last, to add all names in snake case
     for name, attributes in _statements(ast.parse(source).body):
         yield f"{prefix}.{name}"
         for attribute in attributes:

@@ -128,7 +128,7 @@ def _code_of(path: str) -> CodeType:
     sys.modules["__main__"].__dict__.update(__file__=path, __cached__=None, __loader__=loader)
     if isinstance(loader, SourcelessFileLoader):
         code = loader.get_code("__main__")
-        assert code is not None  # noqa: S101  (a loader of files raises)
+        assert code is not None  # noqa: S101  (a file loader raises instead of returning None)
         return code
     with io.open_code(path) as file:
         return compile(file.read(), path, "exec", dont_inherit=True)

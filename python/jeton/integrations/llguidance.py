@@ -19,7 +19,7 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-HEAD = b"\x02"  # put before a continuing text: no vocabulary has it in a longer entry
+HEAD = b"\x02"  # put before a text that continues another one; no known vocabulary has a longer entry with it
 
 
 def ll_tokenizer(

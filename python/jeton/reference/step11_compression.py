@@ -35,8 +35,8 @@ rows of 4,096 numbers:
 >>> f"{parameters(1_114_112, 4096):,}"
 '4,563,402,752'
 
-That is four and a half billion numbers before the model has computed anything. Most of them belong to characters that
-the corpus does not contain, so they are never trained, and English still has one byte per token:
+That is 4.6 billion numbers before the model has computed anything. Most of them belong to characters that the corpus
+does not contain, so they are never trained, and English still has one byte per token:
 
 >>> measure("the fastest desk", [ord(character) for character in "the fastest desk"]).bytes_per_token
 1.0

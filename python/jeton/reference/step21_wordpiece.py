@@ -21,10 +21,11 @@ Longest first is not lowest rank first (step 5), and not the most probable (step
 and `##gs` would be two tokens as well.
 
 **Training by likelihood.** As in BPE, a pair is merged in each round. The count of a pair is divided by the counts of
-both parts: how much more often do they occur together than their own frequencies would give? Merging the pair with the
-highest ratio raises the likelihood of the corpus most, under a model in which each token is drawn independently. With
-the corpus of step 20, the most frequent pair is `##u`+`##g`, 20 times. But `##u` is everywhere: 20/(36·20) = 0.028.
-`##g`+`##s` occurs only 5 times, but `##s` occurs nowhere else: 5/(20·5) = 0.05.
+both parts: how much more often do they occur together than their own frequencies would give? Under a model in which
+each token is drawn independently, the ratio tells how much *one* merged occurrence raises the likelihood of the corpus.
+With the corpus of step 20, the most frequent pair is `##u`+`##g`, 20 times. But `##u` is everywhere: 20/(36·20) =
+0.028. `##g`+`##s` occurs only 5 times, but `##s` occurs nowhere else: 5/(20·5) = 0.05. All occurrences together may
+order pairs differently: the log-likelihood rises by 28.0 with `##u`+`##g`, and by 9.2 with `##g`+`##s`.
 
 >>> words = {word: split_word(word) for word in CORPUS}
 >>> for rule in RULES:
@@ -41,10 +42,11 @@ After `##gs`, all pairs have the ratio 1/36, and the first one wins; another rul
 vocabulary. Then `hu`+`##gs` has 5/(15·5), because each `##gs` comes after `hu`: the rule prefers parts that occur only
 together, rare ones too.
 
-**Who uses which rule?** Google has not published the trainer of BERT's vocabulary; the paper of 2012 and Hugging Face's
-course describe the likelihood rule. Hugging Face's `WordPieceTrainer` counts frequencies: it is its BPE trainer with
-`##`. TensorFlow Text's learner does not merge at all; it starts from long substrings and keeps the frequent ones.
-SentencePiece has no WordPiece. *Encoding* is the same for all of them: BERT, DistilBERT, ELECTRA, MobileBERT.
+**Who uses which rule?** Google has not published the trainer of BERT's vocabulary. The paper of 2012 chooses the merge
+that raises the likelihood most; Hugging Face's course describes the rule with the ratio. Hugging Face's
+`WordPieceTrainer` counts frequencies: it is its BPE trainer with `##`. TensorFlow Text's learner does not merge at all;
+it starts from long substrings and keeps the frequent ones. SentencePiece has no WordPiece. *Encoding* is the same for
+all of them: BERT, DistilBERT, ELECTRA, MobileBERT.
 
 Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it counts frequencies, too; Jeton has no likelihood rule.
 

@@ -582,7 +582,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
     """The items of a corpus as they were given, each with its files, in order, with size and version.
 
     Raises:
-        ConfigError: the corpus has documents in memory, streams, pipes, or sources with their own options.
+        ConfigError: the corpus has in-memory documents, streams, pipes, or sources with their own options.
         FileNotFoundError: no such file, or no match.
     """
     lister, rules = Lister(), corpus.rules(Source([]))
@@ -640,7 +640,7 @@ def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
     """The paths, globs, folders and URLs of a corpus.
 
     Raises:
-        ConfigError: the corpus has documents in memory, streams, or sources with their own options.
+        ConfigError: the corpus has in-memory documents, streams, or sources with their own options.
     """
     return [_place(item) for item in (corpus.sources if isinstance(corpus.sources, list | tuple) else [corpus.sources])]
 

@@ -212,7 +212,7 @@ class Call:
                 tokens[at] = each
 
     def _known(self, ids: list[int], row: int) -> list[int]:
-        """Ids that all have spellings: padding ids, which may be any number, are replaced by known ones."""
+        """Ids that all have spellings: a padding id may be any integer, so padding is replaced by a known id."""
         own = int(self.rows.lengths[row])
         if own == len(ids):
             return ids

@@ -16,7 +16,7 @@ _SIDES = {"Left": "left", "Right": "right"}
 
 
 def truncation_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Options of `enable_truncation` as in a file.
+    """Options of `enable_truncation` in the form of ``tokenizer.json``.
 
     Examples:
         >>> truncation_json({"max_length": 8, "stride": 0, "strategy": "only_first", "direction": "left"})
@@ -49,7 +49,7 @@ def truncation_of_json(facts: Any) -> dict[str, Any] | None:
 
 
 def padding_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Options of `enable_padding` as in a file."""
+    """Options of `enable_padding` in the form of ``tokenizer.json``."""
     if options is None:
         return None
     length = options["length"]

@@ -203,7 +203,7 @@ class BackendState:
         """The use of the next result; None if the call is better left to the original.
 
         Encodings are made by the original. If the encodings of nearly every result are read, running on Jeton gains
-        nothing; one call in `CALLS_LEFT` still runs on it, to notice when that changes.
+        nothing. One of every `CALLS_LEFT` calls still runs on Jeton, to notice when that changes.
         """
         if self._num_left and self._num_left < CALLS_LEFT:
             self._num_left += 1

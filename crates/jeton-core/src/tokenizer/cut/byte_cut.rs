@@ -92,8 +92,8 @@ impl<'t> ByteCutter<'t> {
         let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
-        // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word added tokens depend on
-        // their neighbors.
+        // Without a pattern, the cutter could look up a part of a pretoken as if it was a whole one. Whether
+        // single-word added tokens match depends on their neighbors.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
             return Ok(None);

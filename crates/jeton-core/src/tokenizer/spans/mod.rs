@@ -350,7 +350,7 @@ fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) 
 
 /// Converts ascending byte ranges to character ranges, in one pass.
 fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let mut first = 0; // number of characters that start at or before the current byte, minus one
+    let mut first = 0; // index of the character that contains `start`
     let place = |&(start, end): &(usize, usize)| {
         while first + 1 < starts.len() && starts[first + 1] <= start {
             first += 1;

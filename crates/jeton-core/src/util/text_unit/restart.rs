@@ -20,7 +20,7 @@ pub(super) const UNCERTAIN: u8 = 0;
 pub(super) const LETTER: u8 = 1;
 /// Class of spaces, which other spaces may join.
 pub(super) const SPACE: u8 = 2;
-/// Class of a character that joins no character of the classes above, nor of its own class.
+/// Class of a character that joins no letter, no space and no other lone character.
 pub(super) const LONE: u8 = 3;
 
 /// Returns the largest restart point up to `at`; 0 if there is none.
