@@ -89,7 +89,11 @@ impl Caches {
 
     /// Returns the pretoken cache, or an empty one if `is_used` is false.
     pub(super) fn pretokens(&self, is_used: bool) -> &PretokenCache {
-        if is_used { &self.pretokens } else { &self.empty }
+        if is_used {
+            &self.pretokens
+        } else {
+            &self.empty
+        }
     }
 
     /// Returns all caches.

@@ -43,7 +43,7 @@ const RARE: char = '\u{2585}';
 /// The distinct segments of a corpus.
 #[derive(Debug)]
 pub(super) struct Segments {
-    /// Characters that must be pieces, with their counts in the corpus: the required ones first, then the most frequent.
+    /// Characters that must be pieces, by code point, with their counts in the corpus.
     pub characters: Vec<(char, u64)>,
     /// All segments, concatenated.
     pub symbols: SpillVec<CharIndex>,
