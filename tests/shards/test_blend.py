@@ -113,7 +113,7 @@ def test_the_global_order_does_not_depend_on_ranks_or_resumption(folders: list[P
         assert begun + interleaved(others) == whole
 
 
-def test_one_source_may_be_read_in_order(folders: list[Path]) -> None:
+def test_a_single_source_is_read_in_order_without_a_seed(folders: list[Path]) -> None:
     expected = [row.ids for row in rows_of(ids_of_folder(folders[1]), LENGTH)]
     mix = blend({folders[1]: {"epochs": 2}})
     found = [
