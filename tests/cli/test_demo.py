@@ -78,4 +78,4 @@ def test_a_python_without_sources(run: Run, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
     result = run("demo", "-o", tmp_path / "out")
     assert result.code == 1
-    assert "no library" in result.err
+    assert "no source files" in result.err

@@ -127,7 +127,7 @@ def test_where_utf8_is_needed_errors_says_what_to_do(run: Run, char_path: Path) 
     assert (strict.code, strict.out) == (1, b"")
     replaced = run("encode", "-t", char_path, "--errors", "replace", input=b"low\xff \xe4\xbb")
     assert replaced.code == 0
-    assert replaced.err == "jeton: warning: the text: bytes that are not UTF-8 at 2 places became U+FFFD\n"
+    assert replaced.err == "jeton: warning: the text: replaced bytes that are not UTF-8 with U+FFFD at 2 places\n"
     assert run("decode", "-t", char_path, input=replaced.out).text == "low\ufffd \ufffd"
     unseen = run("encode", "-t", char_path, "--errors", "replace", "Ω")
     assert (unseen.code, unseen.out) == (1, b"")

@@ -70,7 +70,7 @@ def test_damage_is_found_without_inputs(options: dict[str, Any], rows: Path, tok
     path.write_bytes(ids.tobytes())
     rehash(out, "shard-00000.bin")
     problem, *_ = verify(out).problems
-    assert problem == f"shard-00000: its highest id is {tok.vocab_size + 5}, and the tokenizer has {tok.vocab_size} ids"
+    assert problem == f"shard-00000: its highest id is {tok.vocab_size + 5}, but the tokenizer has {tok.vocab_size} ids"
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
