@@ -398,7 +398,7 @@ def test_wrong_types_are_named() -> None:
     for call, error, match in (
         (lambda: any_tok.decode(5), TypeError, "ids must be a sequence of integers, not int"),
         (lambda: any_tok.decode(None), TypeError, "ids must be a sequence of integers, not NoneType"),
-        (lambda: any_tok.decode("[1, 2]"), TypeError, r"ids\[0\] is of type str; ids are"),
+        (lambda: any_tok.decode("[1, 2]"), TypeError, r"ids\[0\] is of type str; ids must be"),
         (lambda: any_tok.decode([104, 1.0]), TypeError, r"ids\[1\] is of type float"),
         (lambda: any_tok.decode([[104]]), TypeError, r"ids\[0\] is of type list; .* one-dimensional"),
         (lambda: any_tok.decode(np.array([[104]])), TypeError, r"ids\[0\] is of type list"),

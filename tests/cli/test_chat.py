@@ -112,7 +112,7 @@ def test_check_passes_variables_to_the_template(run: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ([], 2, "give a template"),
+        ([], 2, "pass a template"),
         (["chatml", "--variables", "[]"], 2, "--variables is not a JSON object"),
         (["chatml", "--variables", "{"], 1, "--variables is not JSON"),
         (["no-such-template"], 1, "no-such-template"),
@@ -139,7 +139,7 @@ def test_count_prints_the_librarys_figures(run: Run, path: Path, tmp_path: Path)
     assert json.loads(run("chat", "count", "-t", path, "--json", input=messages).text)["tokens"] < found.tokens
     code, _, err = run("chat", "count", "-t", path, input=b'[{"role": "user", "content": [{"type": "image_url"}]}]')
     assert code == 1
-    assert "messages[0].content[0]: content of type 'image_url' has no published count" in err
+    assert "messages[0].content[0]: content of type 'image_url' has no published token count" in err
 
 
 def test_diff_prints_the_first_difference(run: Run, path: Path, template: Path, tmp_path: Path) -> None:

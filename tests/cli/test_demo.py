@@ -78,4 +78,4 @@ def test_a_python_without_sources_is_an_error(run: Run, tmp_path: Path, monkeypa
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
     result = run("demo", "-o", tmp_path / "out")
     assert result.code == 1
-    assert "no library" in result.err
+    assert "no source files" in result.err

@@ -127,7 +127,7 @@ def test_invalid_utf8_is_refused_or_replaced_by_the_errors_option(run: Run, char
     assert (strict.code, strict.out) == (1, b"")
     replaced = run("encode", "-t", char_path, "--errors", "replace", input=b"low\xff \xe4\xbb")
     assert replaced.code == 0
-    assert replaced.err == "jeton: warning: the text: bytes that are not UTF-8 at 2 places became U+FFFD\n"
+    assert replaced.err == "jeton: warning: the text: replaced bytes that are not UTF-8 with U+FFFD at 2 places\n"
     assert run("decode", "-t", char_path, input=replaced.out).text == "low\ufffd \ufffd"
     unseen = run("encode", "-t", char_path, "--errors", "replace", "Ω")
     assert (unseen.code, unseen.out) == (1, b"")

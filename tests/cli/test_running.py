@@ -159,7 +159,7 @@ def test_the_exit_codes_are_the_documented_ones() -> None:
 def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, command: str) -> None:
     result = run(command, "-t", path, "--tokenizer", path, "7")
     assert (result.code, result.out) == (2, b"")
-    assert f"-t / --tokenizer is given 2 times, and {command} takes one" in result.err
+    assert f"-t / --tokenizer is given 2 times, but {command} takes one" in result.err
 
 
 @pytest.mark.parametrize(

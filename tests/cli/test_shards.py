@@ -221,7 +221,7 @@ def test_progress_as_json(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (["-", "-o", "out"], "standard input cannot be read again"),
-        (["x.txt", "-o", "out", "--workers", "2", "--threads", "2"], "pass one of them"),
+        (["x.txt", "-o", "out", "--workers", "2", "--threads", "2"], "pass either --workers or --threads"),
         (["x.txt"], "-o"),
         (["x.txt", "-o", "out", "--format", "npz"], "npz"),
     ],

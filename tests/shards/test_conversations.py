@@ -219,9 +219,7 @@ def test_invalid_chat_options_are_refused(
     refused("the tokenizer has no; tok.with_chat_template", tokenizer=tok)
     refused("has several", tokenizer=tok.with_chat_template({"a": TEMPLATE, "b": TEMPLATE}))
     for unmarked in ("{{ messages[0].content }}", "{# {% generation %} #}{{ messages[0].content }}"):
-        refused(
-            "to have the template's markers", tokenizer=tok.with_chat_template(unmarked), mask={"source": "markers"}
-        )
+        refused("needs a template with markers", tokenizer=tok.with_chat_template(unmarked), mask={"source": "markers"})
     refused("has no 'roles'; it has turns, reasoning, stop, source", mask={"roles": 1})
     refused("turns of mask= is 'first'", mask={"turns": "first"})
     refused("mask= is a mapping", mask="last")

@@ -174,7 +174,7 @@ class TestTypes:
 
     def test_a_dtype_too_small_for_the_ids_is_refused(self, rows: Path, tok: jeton.Tokenizer) -> None:
         big = jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<|end|>": 65536})
-        with pytest.raises(ConfigError, match="holds ids up to 65,535, and the tokenizer has ids up to 65,536"):
+        with pytest.raises(ConfigError, match="holds ids up to 65,535, but the tokenizer has ids up to 65,536"):
             jeton.shards.plan(rows, rows.parent / "out", big, dtype="uint16")
         assert not (rows.parent / "out").exists()
 

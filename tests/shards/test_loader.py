@@ -259,7 +259,7 @@ def test_states_of_another_order_are_refused(folders: dict[str, Path]) -> None:
         ({"drop_last": 1}, "drop_last=1"),
         ({"rows": 0}, "rows=0"),
         ({"rows": None}, "not packed; pass rows="),
-        ({"rows": 10**9}, "less than a row of 1,000,000,000"),
+        ({"rows": 10**9}, "fewer than a row of 1,000,000,000"),
         ({"rows": 1 << 20, "batch": 1 << 12}, "at most 2,147,483,647"),
     ],
     ids=str,

@@ -193,7 +193,7 @@ def test_padding_uses_the_role_pad(rows: Path, tok: jeton.Tokenizer) -> None:
     manifest = facts_of(out / "manifest.json")
     rewrite(out / "manifest.json", {**manifest, "pad": 3})
     [problem] = jeton.shards.verify(out, progress=False).problems
-    assert problem.endswith(f"its 'pad' is 3, that of the tokenizer is {padded.pad_id}; merge again")
+    assert problem.endswith(f"its 'pad' is 3, but that of the tokenizer is {padded.pad_id}; merge again")
     jeton.shards.make(rows, rows.parent / "plain", tok, progress=False)
     with pytest.raises(jeton.errors.ConfigError, match="pass pad_id="):
         jeton.shards.open(rows.parent / "plain").take([1]).padded(8)

@@ -251,7 +251,7 @@ def test_budgets_beyond_a_source_are_refused(data: Path, tok: jeton.Tokenizer, t
     )
     with pytest.raises(ConfigError, match=message + "; take less, or set max_epochs = 2"):
         make(mix_of(data, web={"tokens": size * 2}), out, tok)
-    with pytest.raises(ConfigError, match=r"1\.005 epochs, .*; take less, or set max_epochs = 2"):
+    with pytest.raises(ConfigError, match=r"1\.005 epochs\), .*; take less, or set max_epochs = 2"):
         make(mix_of(data, web={"samples": 201}), out, tok)
     with pytest.raises(ConfigError, match=r"'web' .* permits at most 3; take less, or set max_epochs = 10"):
         make(mix_of(data, web={"tokens": size * 10, "max_epochs": 3}), out, tok)

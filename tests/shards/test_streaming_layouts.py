@@ -208,5 +208,7 @@ def test_files_have_less_than_4_gib(
     format: str, rows: Path, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "MAX_BYTES", 50)
-    with pytest.raises(jeton.UnsupportedFeatureError, match=f"a file of {format} has less than 4 GiB; pass smaller"):
+    with pytest.raises(
+        jeton.UnsupportedFeatureError, match=f"a file of {format} must be smaller than 4 GiB; pass smaller"
+    ):
         make(rows, tok, format)

@@ -70,7 +70,7 @@ def test_damage_is_found_without_inputs(options: dict[str, Any], rows: Path, tok
     path.write_bytes(ids.tobytes())
     rehash(out, "shard-00000.bin")
     problem, *_ = verify(out).problems
-    assert problem == f"shard-00000: its highest id is {tok.vocab_size + 5}, and the tokenizer has {tok.vocab_size} ids"
+    assert problem == f"shard-00000: its highest id is {tok.vocab_size + 5}, but the tokenizer has {tok.vocab_size} ids"
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -127,7 +127,7 @@ def test_an_input_of_the_same_size_and_other_content_is_found(rows: Path, tok: j
     assert problem == "shard-00000: its ids differ from those of its source"
     path.write_bytes(data[:-1])
     [problem] = verify(out).problems
-    assert f"{path} has {len(data) - 1:,} bytes, and {len(data):,} when it was planned" in problem
+    assert f"{path} has {len(data) - 1:,} bytes, but had {len(data):,} when it was planned" in problem
     assert "inputs=False" in problem
 
 

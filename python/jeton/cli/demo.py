@@ -146,7 +146,7 @@ def _write_measures(measures: dict[str, Any]) -> None:
     for name, measure in measures.items():
         bar = "█" * max(round(measure.bytes_per_token / longest * BAR_CELLS), 1)
         write(f"  {padded(translate(name), NAME_CELLS)} {measure.bytes_per_token:5.2f}  {bar}")
-    write(translate("  One token per byte would be 1.00. Text that is frequent in the corpus gets longer tokens."))
+    write(translate("  One token per byte would be 1.00. Frequent text gets longer tokens."))
 
 
 def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) -> None:
@@ -171,11 +171,7 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         ids = f"    {' '.join(map(str, tokens.ids))}"
         write(textwrap.fill(ids, width or len(ids), subsequent_indent="    "))
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            write(
-                translate(
-                    "    ⟨…⟩: the bytes of a character that is split into tokens; with more such text it becomes one"
-                )
-            )
+            write(translate("    ⟨…⟩: bytes of a split character; with more such text, it is one token"))
 
 
 def _write_next_steps(output: str) -> None:

@@ -180,7 +180,7 @@ class _Verifier:
         if tok is not None and plan.packing is None and manifest.get("pad") not in (None, tok.pad_id):
             where = self._folder.storage.location(MANIFEST)
             self._problems.append(
-                f"{where}: its 'pad' is {manifest['pad']}, but but that of the tokenizer is {tok.pad_id}; merge again"
+                f"{where}: its 'pad' is {manifest['pad']}, but that of the tokenizer is {tok.pad_id}; merge again"
             )
         if self._inputs != "read":
             sampled = _spread_numbers(plan.num_shards, NUM_SOURCES)
