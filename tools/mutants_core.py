@@ -221,7 +221,7 @@ def is_caught(executable: Path, number: int, path: str) -> bool:
     command = [executable, "--quiet", f"{stage}::"]
     try:
         done = subprocess.run(
-            command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=600, check=False
+            command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=300, check=False
         )
     except subprocess.TimeoutExpired:
         return True

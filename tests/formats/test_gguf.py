@@ -36,6 +36,16 @@ BPE = [*LETTERS, "lo", "low", "er", "Ġlow", "<s>", "</s>", "<tool>"]
 BPE_TYPES = [1] * 13 + [3, 3, 4]
 
 
+def test_user_defined_pieces_have_no_score(tmp_path: Path) -> None:
+    values = unigram()
+    tokens = values["tokenizer.ggml.tokens"]
+    scores, types = list(values["tokenizer.ggml.scores"]), list(values["tokenizer.ggml.token_type"])
+    id = tokens.index("er")
+    scores[id], types[id] = -7.0, 4
+    tok = load(tmp_path, values | {"tokenizer.ggml.scores": scores, "tokenizer.ggml.token_type": types})
+    assert tok._core.scores()[id] == 0.0
+
+
 def load(tmp_path: Path, values: dict[str, Any], **options: Any) -> jeton.Tokenizer:
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf(values, **options))
