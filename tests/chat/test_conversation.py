@@ -235,6 +235,13 @@ def test_spans() -> None:
 # ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_header_after_a_reply_without_other_messages() -> None:
+    conv = start(OWNED_BY_NEXT)
+    conv.add_sampled(ids("ok"))
+    conv.add([])
+    assert [(span.source, span.message) for span in conv.spans][-2:] == [("sampled", 1), ("header", 2)]
+
+
 def test_reasoning_that_the_next_turn_drops() -> None:
     sampled = ids("<think>hm</think>ok<|im_end|>")
     conv = start(THINKING)
