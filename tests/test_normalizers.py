@@ -13,7 +13,20 @@ import jeton
 BYTES = jeton.Tokenizer.from_merges({id: bytes([id]) for id in range(256)}, [])
 BASES = ("a", "\u1100", "\uac00", "\u0b47", "\u00e9", "\ufb01")
 # Combining classes 230 (that compose and do not), 220, 202, 240, 1 and 0.
-MARKS = ("\u0301", "\u0305", "\u0308", "\u0316", "\u0323", "\u0327", "\u0345", "\u0338", "\u1161", "\u11a8", "\u0b3e", "b")
+MARKS = (
+    "\u0301",
+    "\u0305",
+    "\u0308",
+    "\u0316",
+    "\u0323",
+    "\u0327",
+    "\u0345",
+    "\u0338",
+    "\u1161",
+    "\u11a8",
+    "\u0b3e",
+    "b",
+)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])

@@ -77,6 +77,12 @@ def test_the_slash_that_opens_a_comment_does_not_close_it() -> None:
     assert boundaries("x\n/*/ a\nb\nc */\n", "code").levels[1:] == [LINE] * 3
 
 
+def test_brackets_in_a_comment_open_nothing() -> None:
+    assert (
+        boundaries("x\n# (\ny\nz\n", "code").levels == boundaries("x\n# -\ny\nz\n", "code").levels == [1, LINE, 1, LINE]
+    )
+
+
 def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:
     text = "# aaaa\n\nbbb\n\nccc\n\ndddd\n\neeee\n\n"
     chunks = checked(BYTES, text, 20, "markdown", overlap=11)  # "bbb\n\nccc\n\n" fits, too
