@@ -639,6 +639,8 @@ def test_one_text_of_a_pair_is_shortened_to_one_id_at_least() -> None:
     assert shown(BYTES.encode_batch(["abc"], ["xy"], **options)) == ["axy"]
     with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids in its second text"):
         BYTES.encode_batch(["a"], ["xyz"], **options)
+    with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids and no second text"):
+        BYTES.encode_batch(["abc"], max_length=2, truncation="only_second")
 
 
 def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

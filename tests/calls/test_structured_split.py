@@ -83,6 +83,11 @@ def test_brackets_in_a_comment_open_nothing() -> None:
     )
 
 
+def test_a_brace_on_a_line_of_its_own_belongs_to_the_line_before() -> None:
+    assert boundaries("x\n{\n", "code").levels[0] == LINE
+    assert boundaries(",\n{\n", "code").levels[0] < LINE
+
+
 def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:
     text = "# aaaa\n\nbbb\n\nccc\n\ndddd\n\neeee\n\n"
     chunks = checked(BYTES, text, 20, "markdown", overlap=11)  # "bbb\n\nccc\n\n" fits, too
