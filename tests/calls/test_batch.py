@@ -291,6 +291,13 @@ def test_offsets_of_rows() -> None:
         BERT.encode_batch(["a"], offsets=1)  # type: ignore[arg-type]
 
 
+def test_offsets_of_truncated_rows_with_a_template() -> None:
+    rows = BERT.encode_batch(["abcdef", "x"], max_length=4, offsets=True, overflow=True)
+    assert shown(rows) == ["[ab|", "[cd|", "[ef|", "[x|"]
+    inside = [[[0, 1], [1, 2]], [[2, 3], [3, 4]], [[4, 5], [5, 6]], [[0, 1]]]
+    assert columns_of(rows) == [span for row in inside for span in [[0, 0], *row, [0, 0]]]
+
+
 def test_offsets_are_the_same_for_any_threads() -> None:
     tok = tokenizer("byte gpt2")
     some = [CORPUS[start : start + 900] for start in range(0, 600, 7)] * 20 + [CORPUS * 2_000]
