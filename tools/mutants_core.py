@@ -5,7 +5,7 @@ that one build has all mutants of a sample, and the extension also reports which
 
 The changes are found by patterns on source that rustfmt has formatted: comparisons, terms of `&&` and `||`, sums,
 integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Those that the compiler
-rejects (in constants, patterns, of other types) are dropped before the sample is taken in full. Left out: tests,
+rejects (in constants, patterns, of other types) are dropped. Left out: tests,
 assertions, macros, attributes, and lines with `const`, `static` or a match arm's pattern.
 """
 
@@ -218,10 +218,10 @@ def is_caught(executable: Path, number: int, path: str) -> bool:
     """Runs the unit tests of the stage of a module on one mutant; returns whether one failed."""
     stage = path.partition("/")[0].removesuffix(".rs")
     environment = {**os.environ, "JETON_MUTANT": str(number), "PROPTEST_CASES": "64"}
-    command = [executable, "--quiet", f"{stage}::"]
+    command = [str(executable), "--quiet", f"{stage}::"]
     try:
         done = subprocess.run(
-            command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=600, check=False
+            command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=300, check=False
         )
     except subprocess.TimeoutExpired:
         return True

@@ -94,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
         return (yield)
     finally:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         seconds[item.nodeid] = round(time.monotonic() - began, 3)
         for path, number in recorder.seen:
             lines[path][number].append(item.nodeid)

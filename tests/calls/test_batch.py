@@ -291,6 +291,13 @@ def test_offsets_of_overflowing_rows_are_those_in_the_text() -> None:
         BERT.encode_batch(["a"], offsets=1)  # type: ignore[arg-type]
 
 
+def test_offsets_of_truncated_rows_with_a_template() -> None:
+    rows = BERT.encode_batch(["abcdef", "x"], max_length=4, offsets=True, overflow=True)
+    assert shown(rows) == ["[ab|", "[cd|", "[ef|", "[x|"]
+    inside = [[[0, 1], [1, 2]], [[2, 3], [3, 4]], [[4, 5], [5, 6]], [[0, 1]]]
+    assert columns_of(rows) == [span for row in inside for span in [[0, 0], *row, [0, 0]]]
+
+
 def test_offsets_do_not_depend_on_threads() -> None:
     tok = tokenizer("byte gpt2")
     some = [CORPUS[start : start + 900] for start in range(0, 600, 7)] * 20 + [CORPUS * 2_000]
@@ -639,6 +646,8 @@ def test_one_text_of_a_pair_is_shortened_to_one_id_at_least() -> None:
     assert shown(BYTES.encode_batch(["abc"], ["xy"], **options)) == ["axy"]
     with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids in its second text"):
         BYTES.encode_batch(["a"], ["xyz"], **options)
+    with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids and no second text"):
+        BYTES.encode_batch(["abc"], max_length=2, truncation="only_second")
 
 
 def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,18 @@ def expected_end(text: str, start: int, limit: int, at: str) -> int | None:
 
 
 def test_the_slash_that_opens_a_comment_does_not_close_it() -> None:
-    assert boundaries("/*/ a\nb\nc */\nd\n", "code") == boundaries("/*x a\nb\nc */\nd\n", "code")
+    assert boundaries("x\n/*/ a\nb\nc */\n", "code").levels[1:] == [LINE] * 3
+
+
+def test_brackets_in_a_comment_open_nothing() -> None:
+    assert (
+        boundaries("x\n# (\ny\nz\n", "code").levels == boundaries("x\n# -\ny\nz\n", "code").levels == [1, LINE, 1, LINE]
+    )
+
+
+def test_a_brace_on_a_line_of_its_own_belongs_to_the_line_before() -> None:
+    assert boundaries("x\n{\n", "code").levels[0] == LINE
+    assert boundaries(",\n{\n", "code").levels[0] < LINE
 
 
 def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:

@@ -233,6 +233,13 @@ def test_spans_name_the_source_of_ids() -> None:
 # ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_header_after_a_reply_without_other_messages() -> None:
+    conv = start(OWNED_BY_NEXT)
+    conv.add_sampled(ids("ok"))
+    conv.add([])
+    assert [(span.source, span.message) for span in conv.spans][-2:] == [("sampled", 1), ("header", 2)]
+
+
 def test_a_template_that_drops_reasoning_is_refused() -> None:
     sampled = ids("<think>hm</think>ok<|im_end|>")
     conv = start(THINKING)

@@ -75,6 +75,12 @@ def test_the_second_file_of_a_pair_is_found(names: tuple[str, str], tmp_path: Pa
     assert bpe_pair.partner(expected[0]) == bpe_pair.partner(expected[1]) == expected
     if names[0] == "vocab.json":
         assert bpe_pair.partner(tmp_path) == expected
+    (tmp_path / "merges.txt").touch()  # without its partner, the other pair of a folder is read
+    (tmp_path / "encoder.json").touch()
+    (tmp_path / "vocab.bpe").touch()
+    if names[0] != "vocab.json":
+        assert bpe_pair.partner(tmp_path) == (str(tmp_path / "encoder.json"), str(tmp_path / "vocab.bpe"))
+    (tmp_path / "encoder.json").unlink()
     Path(expected[1]).unlink()
     for path in (expected[0], tmp_path, tmp_path / "any.bin"):
         with pytest.raises(FileNotFoundError):

@@ -410,6 +410,7 @@ def test_the_caller_chooses_the_version(model: Path, tmp_path: Path) -> None:
     assert (tokens(four), tokens(five)) == ("\u2581low</s>\u2581low", "\u2581low</s>low")
     assert tokens(four, add_special_tokens=True) == "<s>" + tokens(four), "a missing add_bos_token"
     assert tokens(five, add_special_tokens=True) == tokens(five)
+    assert {*four.special_tokens} == {*five.special_tokens} == {"<unk>", "<s>", "</s>"}
     for tok in (four, five):
         tok.save(tmp_path / "new", format="tokenizer.json")
         again = jeton.load(tmp_path / "new")

@@ -36,6 +36,32 @@ BPE = [*LETTERS, "lo", "low", "er", "Ġlow", "<s>", "</s>", "<tool>"]
 BPE_TYPES = [1] * 13 + [3, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("pre", "architecture", "strips"),
+    [
+        ("gpt-2", "gpt2", False),
+        ("jina-v2-de", "gpt2", True),
+        ("jina-v2-code", "gpt2", True),
+        ("gpt-2", "nomic-bert-moe", True),
+        ("gpt-2", "jina-bert-v3", True),
+    ],
+)
+def test_masks_that_strip_white_space_by_name(pre: str, architecture: str, strips: bool, tmp_path: Path) -> None:
+    values = bpe(tokens=[*BPE, "<mask>"], token_type=[*BPE_TYPES, 3], pre=pre) | {"general.architecture": architecture}
+    token = load(tmp_path, values).added_tokens[len(BPE)]
+    assert (token.content, token.lstrip, token.rstrip) == ("<mask>", strips, False)
+
+
+def test_user_defined_pieces_have_no_score(tmp_path: Path) -> None:
+    values = unigram()
+    tokens = values["tokenizer.ggml.tokens"]
+    scores, types = list(values["tokenizer.ggml.scores"]), list(values["tokenizer.ggml.token_type"])
+    id = tokens.index("er")
+    scores[id], types[id] = -7.0, 4
+    tok = load(tmp_path, values | {"tokenizer.ggml.scores": scores, "tokenizer.ggml.token_type": types})
+    assert tok._core.scores()[id] == 0.0
+
+
 def load(tmp_path: Path, values: dict[str, Any], **options: Any) -> jeton.Tokenizer:
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf(values, **options))

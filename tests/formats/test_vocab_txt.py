@@ -90,6 +90,7 @@ def test_added_tokens_are_read_from_the_config() -> None:
     new = {"content": "[new]", "special": True, "lstrip": False}
     tok = vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {"0": {"content": "[PAD]"}, "12": new}})
     assert tok.encode("the [new] old", special="all") == [5, 12, 6]
+    assert tok.definition.hf_vocab_size == 10  # without the added token
     for id in ("5", "-1", "x"):
         with pytest.raises(jeton.FormatError, match="added token"):
             vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {id: new}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import jeton
 from jeton.errors import ConfigError, MissingDependencyError, ShardError
 from jeton.shards.folder import ShardFolder
 from jeton.shards.plan import Plan
+from jeton.shards.planning import difference_of
 from jeton.shards.storage import RemoteStorage, storage_of
 from jeton.shards.tasks import InputFile, cut_tasks, is_divisible
 
@@ -66,6 +68,16 @@ def test_a_plan_survives_json(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 def test_roles_are_ids_of_the_plan(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     plan = jeton.shards.plan(corpus, tmp_path, tok, prepend_bos=True, append_eos=True)
     assert (plan.bos, plan.eos) == (tok.bos_id, tok.eos_id) == (281, 280)
+
+
+@pytest.mark.parametrize(("number", "message"), [(1, "1 input has changed"), (2, "2 inputs have changed")])
+def test_changed_inputs_are_counted(number: int, message: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.txt" for name in "abc"]
+    for path in paths:
+        path.write_text("low")
+    before = jeton.shards.plan(paths, tmp_path / "out", tok)
+    inputs = tuple(file._replace(size=9) if at < number else file for at, file in enumerate(before.inputs))
+    assert difference_of(before, replace(before, inputs=inputs)) == message
 
 
 def test_the_type_of_inputs_is_an_option_of_the_plan(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:

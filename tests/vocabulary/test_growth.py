@@ -143,7 +143,10 @@ def test_entries_that_merges_cross_are_listed() -> None:
 
 def test_merging_appends_added_tokens_of_the_second(tok: Tokenizer) -> None:
     other = jeton.train([CHINESE], 270, pattern="gpt2", special_tokens=["<|end|>", "<|other|>"], progress=False)
-    made = jeton.merge_vocab(tok, other).tokenizer
+    done = jeton.merge_vocab(tok, other)
+    made = done.tokenizer
+    source, pieces = done.plan.of(made.vocab_size - 1)
+    assert (source, {*pieces}) == ("mean", {*tok.encode("<|other|>", special="none")})
     assert made.special_tokens["<|end|>"] == tok.special_tokens["<|end|>"]
     assert made.special_tokens["<|other|>"] == made.vocab_size - 1
 

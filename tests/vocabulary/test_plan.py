@@ -54,6 +54,11 @@ def test_special_tokens_may_be_dropped() -> None:
     replace(DONE.plan, **changed("copied", [0, 1], [-1, -1])).verify()
 
 
+def test_the_token_0_is_a_piece_as_any() -> None:
+    tok = jeton.Tokenizer.from_merges({0: b"a", 1: b"b"}, [])
+    assert jeton.add_words(tok, ["abab"]).plan.of(3) == ("mean", {0: 0.5, 1: 0.5})
+
+
 def test_a_word_without_merges_is_the_mean_of_its_old_pieces() -> None:
     tok = jeton.train(["low lower lowest newest newer"] * 5, 60, preset="unigram", progress=False)
     pieces = tok.encode("lowne", add_special_tokens=False)
