@@ -222,7 +222,10 @@ def test_templates_that_are_none(own: Any) -> None:
 
 
 def test_a_tokenizer_that_fits_no_preset_names_the_estimate() -> None:
-    with pytest.raises(ChatTemplateError, match=r"no chat template; .*; jeton\.chat_count\(tok, messages\) \(jeton chat count\) estimates"):
+    with pytest.raises(
+        ChatTemplateError,
+        match=r"no chat template; .*; jeton\.chat_count\(tok, messages\) \(jeton chat count\) estimates",
+    ):
         jeton.Tokenizer.from_merges({104: b"h"}, []).chat(HI)
 
 
