@@ -62,7 +62,8 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 DOCTESTS = "tests/test_doctests.py"
 # Tests for mutants of the core: those that reach a mutant run.
 CORE_TESTS = (
-    *("tests/oracle", "tests/calls", "tests/explanation", "tests/test_character_maps.py", "tests/test_counts.py"),
+    *("tests/oracle", "tests/calls", "tests/explanation", "tests/analysis", "tests/formats", "tests/vocabulary"),
+    *("tests/test_character_maps.py", "tests/test_counts.py", "tests/test_normalizers.py"),
     *("tests/test_encoding.py", "tests/test_fuzz_cases.py", "tests/test_regressions.py", "tests/test_replay.py"),
     *("tests/test_rules.py", "tests/test_spilling.py", "tests/test_stream.py", "tests/test_tokenizer.py"),
     *("tests/test_trace.py", "tests/test_training.py", "tests/test_unigram_training.py"),
