@@ -26,6 +26,9 @@ __all__ = ["LANGUAGES", "chosen_language", "current_language", "in_language", "r
 LANGUAGES = ("zh",)
 # Placeholders whose value is a message itself.
 NESTED = ("message", "reason")
+# Placeholders whose value lists kinds of files or records, which are messages: "2 hidden (.a, .b), 1 .md (c.md)".
+LISTED = ("kinds",)
+_KIND = re.compile(r"(^|, )([\d,]+) ([^(]+) \((.*?)\)(?=, [\d,]+ |, …$|$)")
 
 _language: ContextVar[str] = ContextVar("jeton_language", default="en")
 _Templates: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]  # (message, translation)
@@ -117,12 +120,29 @@ def _clause(clause: str, templates: _Templates) -> str:
     for start in starts:
         for pattern, translation in templates:
             if match := pattern.fullmatch(clause, start):
-                values = {
-                    name: _translated(value, templates) if name in NESTED else value
-                    for name, value in match.groupdict("").items()
-                }
+                values = {name: _value(name, value, templates) for name, value in match.groupdict("").items()}
                 return clause[:start] + translation.format_map(values)
     return clause
+
+
+def _value(name: str, value: str, templates: _Templates) -> str:
+    """The value of a placeholder."""
+    if name in NESTED:
+        return _translated(value, templates)
+    return _kinds(value, templates) if name in LISTED else value
+
+
+def _kinds(text: str, templates: _Templates) -> str:
+    """A list of kinds, with or without counts and places."""
+    if not _KIND.search(text):
+        return translate(", ").join(_clause(kind, templates) for kind in text.split(", "))
+
+    def item(match: re.Match[str]) -> str:
+        comma, count, kind, places = match.groups()
+        shown = translate("{count} {kind} ({places})", count=count, kind=_clause(kind, templates), places=places)
+        return translate(", ") + shown if comma else shown
+
+    return _KIND.sub(item, text)
 
 
 @cache

@@ -258,7 +258,8 @@ def test_the_curve_has_labeled_axes(open_page: Open) -> None:
 
 def test_the_run_is_explained_in_chinese(open_page: Open) -> None:
     page = open_page(view="train", lang="zh", step=2)
-    page.locator(".headline", has_text="合并序号 2").wait_for()
+    page.locator(".headline", has_text="第 2 次合并").wait_for()
+    assert "。频次相同时" in page.locator(".view-train .verdict").inner_text()  # no space between sentences
     words = {*re.findall(r"\b[a-z]{4,}\b", page.locator(".view-train").inner_text())}
     assert words <= {*TEN_WORDS.split(), "abcababcaabc", "aaabdaaabac"}
 

@@ -50,6 +50,9 @@ export function sayNodes(message, values) {
   return translated(message).split(/\{(\w+)\}/).map((part, index) => (index % 2 ? values[part] : part));
 }
 
+/** What joins two sentences: nothing in Chinese, whose full stop is as wide as a character. */
+export const gap = () => (chosen === "zh" ? "" : " ");
+
 const translated = (message) => (Object.hasOwn(catalog, message) ? catalog[message] : message);
 
 /** "1 token", "2,000 tokens": two messages, `{number} token` and `{number} tokens`. */

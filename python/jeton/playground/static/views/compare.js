@@ -11,7 +11,7 @@ import { tokensOf } from "../exports.js";
 import { figuresTable } from "./compare/figures.js";
 import { sharedRows } from "./compare/rows.js";
 import { failure, h, number } from "../dom.js";
-import { counted, message, say } from "../language.js";
+import { counted, gap, message, say } from "../language.js";
 
 const MOST = 4;
 const CUTS = 100; // positions listed
@@ -19,7 +19,7 @@ const AROUND = 14; // characters of context on each side
 const EXAMPLES = {
   [message("code")]: { example: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n' },
   [message("numbers")]: { example: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff" },
-  [message("languages")]: { example: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते" },
+  [message("several languages")]: { example: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते" },
   [message("emoji")]: { example: "👍 👩‍👩‍👧 🇫🇷 ❤️" },
 };
 
@@ -159,7 +159,7 @@ export function mount(root, app) {
       placesOf(cuts, tokenizers, text),
     ];
     found.replaceChildren(...parts.filter(Boolean));
-    app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(say(", "))}${say(". ")}${summary.filter(Boolean).join(" ")}`);
+    app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(say(", "))}${say(". ")}${summary.filter(Boolean).join(gap())}`);
   }
 
   /** Who needs fewest tokens, and how many more the others need. */

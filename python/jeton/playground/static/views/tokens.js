@@ -7,7 +7,7 @@ import { uncover } from "../card.js";
 import { codePoints, units } from "../text_units.js";
 import { onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
-import { counted, message, say, sayNodes } from "../language.js";
+import { counted, gap, message, say, sayNodes } from "../language.js";
 import { callOnText, captionName } from "../exports/calls.js";
 import { tokensOf } from "../exports.js";
 import { observed } from "./tokens/observed.js";
@@ -137,7 +137,7 @@ export function mount(root, app) {
   /** One sentence about the most telling word of the text. */
   function drawFinding() {
     const seen = observed(answer);
-    finding.replaceChildren(...(seen ? [...sayNodes(seen.message, seen.values), " ", whyButton(seen.at)] : []));
+    finding.replaceChildren(...(seen ? [...sayNodes(seen.message, seen.values), gap(), whyButton(seen.at)] : []));
   }
 
   /** A button that opens the Why view at a token's pretoken. */

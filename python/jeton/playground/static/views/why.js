@@ -7,7 +7,7 @@ import { direction, units } from "../text_units.js";
 import { textOf } from "../textbox.js";
 import { examples, onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
-import { counted, message, say, sayNodes } from "../language.js";
+import { counted, gap, message, say, sayNodes } from "../language.js";
 import { alternativeWords } from "./why/alternatives.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";
@@ -110,7 +110,7 @@ export function mount(root, app) {
     const [ids, tokens] = [facts.ids.join(", "), counted(facts.ids.length, "token")];
     if (!facts.by_merges) return { element: h("p", {}, say("This model has no steps to show. The result is {tokens}: {ids}", { tokens, ids })) };
     if (facts.merges.length || facts.start_ids.length > 1) return stepper(facts, answer, onStep, app);
-    return { element: h("p", {}, say("One symbol: nothing to merge."), " ", say("The result is {tokens}: {ids}", { tokens, ids })) };
+    return { element: h("p", {}, say("One symbol: nothing to merge."), gap(), say("The result is {tokens}: {ids}", { tokens, ids })) };
   }
 
   function exported() {

@@ -3,7 +3,7 @@
 import { direction } from "../../text_units.js";
 import { bar, chip, chips } from "../../widgets.js";
 import { h, number } from "../../dom.js";
-import { counted, say } from "../../language.js";
+import { counted, gap, say } from "../../language.js";
 import { shownText } from "../../draw.js";
 import { positions, slide } from "../slide.js";
 import { curve } from "./curve.js";
@@ -89,7 +89,7 @@ export function merges(app, run, text, onStep) {
       headline.replaceChildren(h("span", { class: "count" }, last ? say("Before the first of {merges}", { merges: counted(last, "merge") }) : say("No merges: no pair is left, or the vocabulary is full")));
       sentence.replaceChildren(last ? say("Step forward, or press Play.") : "");
     }
-    if (run.stopped && at === last && last) sentence.append(" ", say("Then no pair is left, so training stops early."));
+    if (run.stopped && at === last && last) sentence.append(gap(), say("Then no pair is left, so training stops early."));
     const tokens = step ? step.corpus_tokens : run.corpus_tokens;
     const rows = [[say("tokens"), number(tokens)], [say("bytes per token"), (run.corpus_bytes / tokens).toFixed(3)], [say("vocabulary"), number(run.alphabet_size + run.num_special + at)]];
     figures.replaceChildren(...rows.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value))));

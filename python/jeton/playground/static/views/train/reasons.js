@@ -1,7 +1,7 @@
 // Sentences of the Train view: what an algorithm does, and why a pair merges at a step, with ties in words.
 
 import { h, number } from "../../dom.js";
-import { counted, message, say, sayNodes } from "../../language.js";
+import { counted, gap, message, say, sayNodes } from "../../language.js";
 
 const INTRODUCTIONS = {
   bpe: message("Each step merges the most frequent pair of neighboring symbols into a new token. The steps are numbered: a merge number tells when a merge was learned, and 1 is the first."),
@@ -46,15 +46,15 @@ export function reason(run, step, name) {
     else if (others.length === 1) words.push(...sayNodes("{pair} merges: it and {other} both occur {times}, {highest}.", values));
     else words.push(...sayNodes("{pair} merges: it and {others} occur {times} each, {highest}.", values));
     const rule = TIE_RULES[run.tie_break];
-    if (rule) words.push(" ", say(rule, { left: step.left, right: step.right }));
+    if (rule) words.push(gap(), say(rule, { left: step.left, right: step.right }));
   }
   if (step.merged < step.pair_count) {
     const run_of_three = h("code", {}, name(step.left).repeat(3));
-    words.push(" ", ...sayNodes("Occurrences overlap, as in {example}, so {merged} of the {count} merge, from left to right.", { example: run_of_three, merged: number(step.merged), count: number(step.pair_count) }));
+    words.push(gap(), ...sayNodes("Occurrences overlap, as in {example}, so {merged} of the {count} merge, from left to right.", { example: run_of_three, merged: number(step.merged), count: number(step.pair_count) }));
   }
   if (run.algorithm === "sentencepiece" && at > 0) {
     const [left, right] = step.pairs[0];
-    words.push(" ", ...sayNodes("{pair} would come before it, but may not merge: a piece is of one script, and digits do not join letters.", { pair: pair(left, right) }));
+    words.push(gap(), ...sayNodes("{pair} would come before it, but may not merge: a piece is of one script, and digits do not join letters.", { pair: pair(left, right) }));
   }
   return words;
 }

@@ -3,7 +3,7 @@
 import { direction } from "../../text_units.js";
 import { chip } from "../../widgets.js";
 import { h, number } from "../../dom.js";
-import { counted, say, sayNodes } from "../../language.js";
+import { counted, gap, say, sayNodes } from "../../language.js";
 import { curve } from "./curve.js";
 
 const DRAWN = 1_000; // tokens of the text drawn
@@ -86,10 +86,10 @@ function dropped(now, former) {
     const list = h("span", {}, ...names, ...(now.dropped.length > NAMED ? [" …"] : []));
     words.push(...sayNodes("{pieces} dropped, those of the lowest scores first: {list}.", { pieces: counted(now.dropped.length, "piece"), list }));
   } else words.push(say("No piece is dropped."));
-  if (now.added.length) words.push(" ", say("New in this run: {pieces}.", { pieces: counted(now.added.length, "piece") }));
-  if (now.corpus_tokens > former.corpus_tokens) words.push(" ", say("The text needs {tokens} more.", { tokens: cost }));
-  else if (now.corpus_tokens === former.corpus_tokens) words.push(" ", say("The text needs no more tokens."));
-  else words.push(" ", say("The text needs {tokens} fewer.", { tokens: counted(former.corpus_tokens - now.corpus_tokens, "token") }));
-  words.push(" ", say("Single characters are never dropped."));
+  if (now.added.length) words.push(gap(), say("New in this run: {pieces}.", { pieces: counted(now.added.length, "piece") }));
+  if (now.corpus_tokens > former.corpus_tokens) words.push(gap(), say("The text needs {tokens} more.", { tokens: cost }));
+  else if (now.corpus_tokens === former.corpus_tokens) words.push(gap(), say("The text needs no more tokens."));
+  else words.push(gap(), say("The text needs {tokens} fewer.", { tokens: counted(former.corpus_tokens - now.corpus_tokens, "token") }));
+  words.push(gap(), say("Single characters are never dropped."));
   return words;
 }

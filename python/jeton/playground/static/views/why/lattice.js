@@ -2,7 +2,7 @@
 // top. A score is a log-probability, so the scores of a segmentation add up.
 
 import { h, number, svg } from "../../dom.js";
-import { counted, say, sayNodes } from "../../language.js";
+import { counted, gap, say, sayNodes } from "../../language.js";
 
 const COLUMN = 54; // pixels per character, wide enough for a piece and its score
 const ROW = 40;
@@ -22,7 +22,7 @@ export function lattice({ lattice: { edges, num_edges, best, others }, shown, id
   const column = new Map(places.map((place, index) => [place, index]));
   const left = num_edges - best.edges.length - drawn.length;
   const picture = draw(best.edges, drawn, column, names, shown);
-  const paragraph = (...sentences) => h("p", {}, ...sentences.flatMap((sentence, index) => (index ? [" ", ...sentence] : sentence)));
+  const paragraph = (...sentences) => h("p", {}, ...sentences.flatMap((sentence, index) => (index ? [gap(), ...sentence] : sentence)));
   return h(
     "div",
     {},

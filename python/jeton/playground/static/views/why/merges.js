@@ -6,7 +6,7 @@
 
 import { direction } from "../../text_units.js";
 import { h, number } from "../../dom.js";
-import { counted, say, sayNodes } from "../../language.js";
+import { counted, gap, say, sayNodes } from "../../language.js";
 import { positions, slide } from "../slide.js";
 
 /**
@@ -128,12 +128,12 @@ function reasons(next, step, symbols, names, mergeNumber) {
   if (places.length > 1) {
     const times = counted(places.length, "time");
     const overlaps = places.some((place, index) => places[index + 1] === place + 1);
-    words.push(" ", overlaps
+    words.push(gap(), overlaps
       ? say("The pair is here {times}, with overlaps: the leftmost merges first.", { times })
       : say("The pair is here {times}: the leftmost merges first.", { times }));
   }
   const equal = next.rivals.filter(([, , rank]) => rank === next.rank);
-  for (const [left, right] of equal) words.push(" ", ...sayNodes("{pair} has the same merge number: the leftmost merges first.", { pair: pairNode(left, right, names) }));
+  for (const [left, right] of equal) words.push(gap(), ...sayNodes("{pair} has the same merge number: the leftmost merges first.", { pair: pairNode(left, right, names) }));
   return words;
 }
 
@@ -145,11 +145,11 @@ function ending(facts, symbols, { byte_fallback }) {
   const ids = facts.ids.length > 12 ? `${facts.ids.slice(0, 12).join(", ")}, …` : facts.ids.join(", ");
   const tokens = counted(facts.ids.length, "token");
   const isSplit = facts.splits?.length > 0;
-  const words = [facts.merges.length || symbols.length > 1 ? say("No neighbors can merge any more.") : say("One symbol: nothing to merge."), " "];
+  const words = [facts.merges.length || symbols.length > 1 ? say("No neighbors can merge any more.") : say("One symbol: nothing to merge."), gap()];
   if (!isSplit && symbols.map(({ id }) => id).join() !== facts.ids.join()) {
     words.push(byte_fallback
       ? say("A character that is not in the vocabulary becomes the tokens of its bytes (byte fallback).")
-      : say("Neighboring characters that are not in the vocabulary become one unknown token."), " ");
+      : say("Neighboring characters that are not in the vocabulary become one unknown token."), gap());
   }
   words.push(say("The result is {tokens}: {ids}", { tokens, ids }));
   return words;
@@ -171,7 +171,7 @@ function rivals(next, names, first_rank) {
     "div",
     {},
     h("table", {}, h("thead", {}, head), h("tbody", {}, ...pairs.map(row))),
-    more > 0 ? h("p", { class: "quiet" }, `${counted(more, "other mergeable position")}.`) : null,
+    more > 0 ? h("p", { class: "quiet" }, say("{positions}.", { positions: counted(more, "other mergeable position") })) : null,
     h("p", { class: "quiet" }, say("The merge number tells when training learned a merge; 1 is the first. Of the pairs here, the lowest number merges.")),
   );
 }
