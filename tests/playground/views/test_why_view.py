@@ -172,7 +172,9 @@ def test_a_text_without_merges_has_no_stepper(open_page: Open) -> None:
 
 def test_bytes_of_a_character_without_merges_are_explained(open_page: Open) -> None:
     page = open_page(view="why", tokenizer="bytes", text="猫")
-    said = "bytes has learned no merge of these neighbors, so each byte is a token. The result is 3 tokens: 231, 140, 171"
+    said = (
+        "bytes has learned no merge of these neighbors, so each byte is a token. The result is 3 tokens: 231, 140, 171"
+    )
     page.locator(".verdict", has_text=said).wait_for()
 
 
