@@ -162,7 +162,7 @@ export function mount(root, app) {
     app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(say(", "))}${say(". ")}${summary.filter(Boolean).join(" ")}`);
   }
 
-  /** Who needs fewest tokens, and how many more the others need. */
+  /** The tokenizers that need the fewest tokens, and how many more the others need. */
   function verdict(tokenizers) {
     if (tokenizers.length === 1) {
       const [{ name, tokens }] = tokenizers;
@@ -172,9 +172,10 @@ export function mount(root, app) {
     const best = tokenizers.filter((entry) => entry.tokens === fewest).map((entry) => nameOf(entry.name));
     const others = tokenizers.filter((entry) => entry.tokens > fewest).sort((one, other) => one.tokens - other.tokens);
     const count = number(fewest);
-    if (!others.length) return say("All of them need {tokens}.", { tokens: counted(fewest, "token") });
+    const tokens = counted(fewest, "token");
+    if (!others.length) return best.length === 2 ? say("Both need {tokens}.", { tokens }) : say("All of them need {tokens}.", { tokens });
     const first = best.length === 1 ? say("{name} needs the fewest tokens ({count})", { name: best[0], count }) : say("{names} need the fewest tokens ({count})", { names: best.join(say(" and ")), count });
-    const rest = others.map(({ name, tokens }) => say("{name} needs {percent}% more", { name: nameOf(name), percent: percent(tokens / fewest - 1) }));
+    const rest = others.map(({ name, tokens }) => say("{name} needs {more} more ({percent}%)", { name: nameOf(name), more: number(tokens - fewest), percent: percent(tokens / fewest - 1) }));
     return say("{first}; {rest}.", { first, rest: rest.join(say("; ")) });
   }
 
