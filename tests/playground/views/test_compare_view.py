@@ -51,7 +51,9 @@ def test_figures_equal_those_of_the_library(open_page: Open, catalog: Catalog) -
         assert places.nth(index).locator("th").inner_text() == str(cut.byte)
         who = places.nth(index).locator("td.who").all_inner_texts()
         assert [i for i, word in enumerate(who) if word == "boundary"] == list(cut.by)
-    page.get_by_text("inside a character").first.wait_for()
+    page.get_by_text("inside 天 (after byte 2 of 3)").wait_for()
+    halved = page.locator(".places tr", has_text="inside 天 (after byte 2 of 3)").locator(".around [translate=no]")
+    assert halved.text_content() == "the old tale 天│气"
     assert axe_violations(page) == []
 
 

@@ -24,6 +24,8 @@ const EXAMPLES = {
 };
 
 const percent = (share) => (share < 0.0995 ? (share * 100).toPrecision(2) : (share * 100).toFixed(0));
+// A character in a sentence: one that would not be visible there by its number.
+const nameOfCharacter = (character) => (/[\p{C}\p{M}\p{Z}]/u.test(character) ? `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}` : character);
 const amount = (value) => (value >= 100 ? number(Math.round(value)) : value.toPrecision(3));
 
 export function mount(root, app) {
@@ -228,22 +230,29 @@ export function mount(root, app) {
   function placesOf(cuts, tokenizers, text) {
     if (!cuts.length) return null;
     const bytes = new TextEncoder().encode(text);
-    const decoder = new TextDecoder();
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const continues = (at) => (bytes[at] & 0xc0) === 0x80;
     const around = (from, to) => decoder.decode(bytes.slice(Math.max(from, 0), to)).replaceAll("\ufffd", "");
     const row = ([place, by]) => {
-      const inside = (bytes[place] & 0xc0) === 0x80;
-      const left = around(place - 4 * AROUND, place).slice(-AROUND);
-      const right = around(place, place + 4 * AROUND).slice(0, AROUND);
+      let [first, end] = [place, place]; // the character that the boundary is in
+      while (continues(first)) first--;
+      while (continues(end)) end++;
+      const inside = first < end ? decoder.decode(bytes.slice(first, end)) : null;
+      const left = [...around(first - 4 * AROUND, first)].slice(-AROUND).join("");
+      const right = [...around(end, end + 4 * AROUND)].slice(0, AROUND).join("");
+      const sign = h("span", { class: "cut", "aria-hidden": "true" }, "│");
+      if (inside) sign.style.setProperty("--at", (place - first) / (end - first));
+      const note = inside ? h("span", { class: "note" }, " ", say("inside {character} (after byte {byte} of {size})", { character: nameOfCharacter(inside), byte: place - first, size: end - first })) : null;
       const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, say("boundary")) : h("span", { class: "no" }, "–"));
       return h(
         "tr",
         {},
         h("th", { scope: "row" }, number(place)),
-        h("td", { class: "around", dir: "auto" }, h("span", { translate: "no" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right), inside ? h("span", { class: "note" }, " ", say("inside a character")) : null),
+        h("td", { class: "around", dir: "auto" }, h("span", { translate: "no" }, left, inside ? h("span", { class: "halved" }, inside, sign) : sign, right), note),
         ...tokenizers.map(yes),
       );
     };
-    const heads = [say("byte"), say("context"), ...tokenizers.map((entry) => nameOf(entry.name))];
+    const heads = [say("after byte"), say("context"), ...tokenizers.map((entry) => nameOf(entry.name))];
     const more = cuts.length > CUTS ? [h("p", { class: "hint" }, say("The first {number} of {positions}.", { number: number(CUTS), positions: counted(cuts.length, "position") }))] : [];
     return h(
       "details",
