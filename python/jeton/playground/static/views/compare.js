@@ -51,7 +51,7 @@ export function mount(root, app) {
       "section",
       { class: "costs" },
       h("h2", {}, say("One paragraph in twenty languages")),
-      h("p", {}, say("One paragraph, translated into nineteen languages: the text of jeton.languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
+      h("p", {}, say("One paragraph, translated into nineteen languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
       sort,
       languages,
       reading,
@@ -141,7 +141,7 @@ export function mount(root, app) {
     const { cuts, drawings, num_chars } = answer;
     shownFigures = figuresOf(app.state);
     const tokenizers = answer.tokenizers.map((entry) => ({ ...entry, tone: chosen.indexOf(entry.name) }));
-    const summary = [verdict(tokenizers), tokenizers.length > 1 ? say("Boundaries differ at {positions}; a ring marks a token that no other tokenizer has there.", { positions: counted(cuts.length, "position") }) : null];
+    const summary = [verdict(tokenizers), tokenizers.length > 1 ? say("Boundaries differ at {positions}. A ring marks a token that only this tokenizer has at that position.", { positions: counted(cuts.length, "position") }) : null];
     const part = answer.compared_chars < num_chars
       ? h("p", { class: "hint" }, say("Counts are of the whole text; its first {number} characters are compared and drawn.", { number: number(answer.compared_chars) }))
       : null;
@@ -190,7 +190,7 @@ export function mount(root, app) {
     const columns = [
       [say("tokens"), ({ tone, tokens }) => h("td", {}, h("span", { class: "measure" }, bar(tokens / most, `n${tone}`), h("span", { class: "figure" }, number(tokens))))],
       [say("characters per token"), ({ tokens }) => figure(tokens ? (num_chars / tokens).toFixed(2) : "–")],
-      [say("own tokens"), (entry) => figure(number(entry.own.length))],
+      [say("tokens only here"), (entry) => figure(number(entry.own.length))],
     ];
     if (tokenizers.some((entry) => entry.unknown)) columns.push([say("unknown"), ({ unknown }) => figure(number(unknown), unknown > 0)]);
     if (tokenizers.some((entry) => own(entry)[0])) {
