@@ -13,10 +13,11 @@ import pytest
 
 import jeton
 from jeton import playground
+from jeton.playground.catalog import Catalog
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
-from .conftest import Problems, Send, axe_violations, choose
+from .conftest import Problems, Send, axe_violations, choose, running
 
 Open = Callable[..., Any]
 
@@ -89,7 +90,7 @@ class TestOpening:
         page = open_page(tokenizer="default", text="How many r's are in strawberry?")
         sentence = page.locator(".finding")
         ids = jeton.default().encode(" strawberry")
-        told = f"strawberry is st·raw·berry: 3 numbers ({', '.join(map(str, ids))}), no letters."
+        told = f"strawberry is st | raw | berry: 3 numbers ({', '.join(map(str, ids))}), no letters."
         sentence.filter(has_text=told).wait_for()
         page.get_by_role("button", name="See why").click()
         page.locator(".view-why .split[aria-pressed=true]", has_text="strawberry").wait_for()
@@ -99,6 +100,7 @@ class TestOpening:
         rest_is_slow(
             [
                 ("天", "天 is one character, and 3 tokens share its bytes."),
+                ("%", "% is one token: number 37."),
                 ("ab", ""),
                 ("", ""),
             ],
@@ -110,6 +112,25 @@ class TestOpening:
         page = open_page(tokenizer="bytes", text=text)
         page.locator(".figures dd", has_text=re.compile(f"^{len(text.encode())}$")).first.wait_for()
         assert page.locator(".finding").inner_text().startswith(told)
+
+    @pytest.mark.parametrize(
+        ("name", "text", "told"),
+        [
+            ("t5-small", "我家的猫", "4 characters became <unk>: the model cannot see them."),
+            ("t5-small", "a 猫", "1 character became <unk>: the model cannot see it."),
+            ("t5-small", "strawberry <unk>", "strawberry is "),
+            ("o200k_base", "猫", "猫 is one token: number 48091."),
+        ],
+    )
+    def test_the_sentence_reports_unknown_characters(
+        self, page: Any, data: Path, name: str, text: str, told: str
+    ) -> None:
+        with running(Catalog(folder=data / "vocabs", cached=False)) as address:
+            page.goto(f"{address}/#view=tokens&special:=true&tokenizer={name}&text={text}")
+            page.locator(".finding", has_text=told).wait_for()
+            page.get_by_role("button", name="See why").click()
+            page.locator(".view-why .split[aria-pressed=true]").wait_for()
+            page.goto("about:blank")
 
     def test_questions_lead_to_the_classics_and_keep_the_text(self, open_page: Open) -> None:
         page = open_page(text="mine")

@@ -457,17 +457,22 @@ class TestPointing:
     def test_other_occurrences_are_marked(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a-b-a-c-a")
         page.locator(PANE).nth(0).click()
-        page.get_by_text("occurrence 1 of 3: characters 0 to 1").wait_for()
+        page.get_by_text("occurrence 1 of 3: character 1").wait_for()
         marked = page.evaluate(
             f"""[...document.querySelectorAll("{PANE}")].map(t => getComputedStyle(t).getPropertyValue("--same"))"""
         )
         assert [place for place, mark in enumerate(marked) if mark == "1"] == [0, 4, 8]
         page.get_by_role("button", name="next occurrence").click()
-        page.get_by_text("occurrence 2 of 3: characters 4 to 5").wait_for()
+        page.get_by_text("occurrence 2 of 3: character 5").wait_for()
         page.keyboard.press("Enter")
-        page.get_by_text("occurrence 3 of 3: characters 8 to 9").wait_for()
+        page.get_by_text("occurrence 3 of 3: character 9").wait_for()
         page.get_by_role("button", name="previous occurrence").press("Enter")
         page.get_by_text("occurrence 2 of 3").wait_for()
+
+    def test_characters_are_counted_from_one(self, open_page: Open) -> None:
+        page = open_page(tokenizer="default", text="a strawberry")
+        page.locator(PANE).last.click()
+        page.get_by_text("Only occurrence: characters 8 to 12").wait_for()
 
 
 TAP = """([selector, at, finger]) => {

@@ -54,7 +54,7 @@ def test_every_step_equals_that_of_the_run(open_page: Open) -> None:
         pair = " + ".join(tok.vocab[id].decode() for id in (merge.left, merge.right))
         said = page.locator(".run .verdict").inner_text()
         assert said.startswith(f"{pair} merges: it ")
-        times = "1 time" if merge.pair_count == 1 else f"{merge.pair_count} times"
+        times = "once" if merge.pair_count == 1 else f"{merge.pair_count} times"
         assert f" {times}" in said
         tied = sum(other.pair_count == merge.pair_count for other in merge.pairs) > 1
         assert ("Of equal pairs, the one that comes first in the text merges." in said) == tied
@@ -151,7 +151,7 @@ def test_overlapping_occurrences_are_counted_apart_from_merges(open_page: Open) 
     )
     assert page.locator(".pane .t.new").count() == 2
     page = open_page(view="train", text="ab", size=257, pattern="none", step=1)
-    page.locator(".run .verdict", has_text="a + b merges: it is the only pair left. It occurs 1 time.").wait_for()
+    page.locator(".run .verdict", has_text="a + b merges: it is the only pair left. It occurs once.").wait_for()
 
 
 RULES = {
@@ -177,7 +177,8 @@ def test_the_explanation_of_a_tie_names_the_chosen_pair(open_page: Open, rule: A
         tied = [pair[:2] for pair in step.pairs if pair.pair_count == step.pair_count]
         assert (RULES[rule].format(left=step.left, right=step.right) in said) == (len(tied) > 1)
         num_ties += len(tied) > 1
-        assert f" {step.pair_count} time{'s' * (step.pair_count != 1)}" in said
+        assert (" once" if step.pair_count == 1 else f" {step.pair_count} times") in said
+        assert ("and no pair occurs more often." in said) == (len(tied) > 1)
         if len(tied) == 2:
             other = next(pair for pair in tied if pair != (step.left, step.right))
             assert f"it and {visible(run.spell(other[0]))} + {visible(run.spell(other[1]))} both occur" in said

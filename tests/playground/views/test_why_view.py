@@ -164,9 +164,18 @@ class TestRightToLeft:
 
 def test_a_text_without_merges_has_no_stepper(open_page: Open) -> None:
     page = open_page(view="why", tokenizer="bytes", text="ab")
-    page.locator(".verdict", has_text="No neighbors can merge any more.").wait_for()
+    said = "bytes has learned no merge of these neighbors, so each character is a token. The result is 2 tokens"
+    page.locator(".verdict", has_text=said).wait_for()
     assert page.locator(".stepper").is_hidden()
     assert "step 0 of 0" not in page.locator("main").inner_text()
+
+
+def test_bytes_of_a_character_without_merges_are_explained(open_page: Open) -> None:
+    page = open_page(view="why", tokenizer="bytes", text="猫")
+    said = (
+        "bytes has learned no merge of these neighbors, so each byte is a token. The result is 3 tokens: 231, 140, 171"
+    )
+    page.locator(".verdict", has_text=said).wait_for()
 
 
 def test_unused_entries_are_split_again(open_page: Open, page: Any) -> None:

@@ -50,6 +50,7 @@ async function tokens(catalog, request) {
     num_bytes: drawing.text_bytes,
     num_chars: drawing.text_chars,
     drawn_bytes: drawing.byte_ends.reduce((most, end) => Math.max(most, end), 0),
+    unk_id: tok.facts.unk_id,
   };
 }
 

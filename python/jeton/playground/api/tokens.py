@@ -26,7 +26,7 @@ MAX_TRIES = 5
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the drawing of a text, and its counts.
+    """Returns the drawing of a text, its counts, and the id of the unknown token.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "né"})
@@ -34,12 +34,15 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         (3, 3, 2, [0, 1, 1])
     """
     drawing, num_tokens = drawn(catalog, request)
+    tok = catalog.get(request_fields.text(request, "tokenizer"))
+    unknown = tok.roles.get("unk")
     return {
         "drawing": drawing.to_json(),
         "num_tokens": num_tokens,
         "num_bytes": drawing.text_bytes,
         "num_chars": drawing.text_chars,
         "drawn_bytes": max(drawing.byte_ends, default=0),
+        "unk_id": None if unknown is None else tok.token_to_id(unknown),
     }
 
 

@@ -24,6 +24,8 @@ const EXAMPLES = {
 };
 
 const percent = (share) => (share < 0.0995 ? (share * 100).toPrecision(2) : (share * 100).toFixed(0));
+// A character in a sentence: one that would not be visible there by its number.
+const nameOfCharacter = (character) => (/[\p{C}\p{M}\p{Z}]/u.test(character) ? `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}` : character);
 const amount = (value) => (value >= 100 ? number(Math.round(value)) : value.toPrecision(3));
 
 export function mount(root, app) {
@@ -49,7 +51,7 @@ export function mount(root, app) {
       "section",
       { class: "costs" },
       h("h2", {}, say("One paragraph in twenty languages")),
-      h("p", {}, say("One paragraph, translated into nineteen languages: the text of jeton.languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
+      h("p", {}, say("One paragraph, translated into nineteen languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer.")),
       sort,
       languages,
       reading,
@@ -139,7 +141,7 @@ export function mount(root, app) {
     const { cuts, drawings, num_chars } = answer;
     shownFigures = figuresOf(app.state);
     const tokenizers = answer.tokenizers.map((entry) => ({ ...entry, tone: chosen.indexOf(entry.name) }));
-    const summary = [verdict(tokenizers), tokenizers.length > 1 ? say("Boundaries differ at {positions}; a ring marks a token that no other tokenizer has there.", { positions: counted(cuts.length, "position") }) : null];
+    const summary = [verdict(tokenizers), tokenizers.length > 1 ? say("Boundaries differ at {positions}. A ring marks a token that only this tokenizer has at that position.", { positions: counted(cuts.length, "position") }) : null];
     const part = answer.compared_chars < num_chars
       ? h("p", { class: "hint" }, say("Counts are of the whole text; its first {number} characters are compared and drawn.", { number: number(answer.compared_chars) }))
       : null;
@@ -162,7 +164,7 @@ export function mount(root, app) {
     app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(say(", "))}${say(". ")}${summary.filter(Boolean).join(gap())}`);
   }
 
-  /** Who needs fewest tokens, and how many more the others need. */
+  /** The tokenizers that need the fewest tokens, and how many more the others need. */
   function verdict(tokenizers) {
     if (tokenizers.length === 1) {
       const [{ name, tokens }] = tokenizers;
@@ -172,9 +174,10 @@ export function mount(root, app) {
     const best = tokenizers.filter((entry) => entry.tokens === fewest).map((entry) => nameOf(entry.name));
     const others = tokenizers.filter((entry) => entry.tokens > fewest).sort((one, other) => one.tokens - other.tokens);
     const count = number(fewest);
-    if (!others.length) return say("All of them need {tokens}.", { tokens: counted(fewest, "token") });
+    const tokens = counted(fewest, "token");
+    if (!others.length) return best.length === 2 ? say("Both need {tokens}.", { tokens }) : say("All of them need {tokens}.", { tokens });
     const first = best.length === 1 ? say("{name} needs the fewest tokens ({count})", { name: best[0], count }) : say("{names} need the fewest tokens ({count})", { names: best.join(say(" and ")), count });
-    const rest = others.map(({ name, tokens }) => say("{name} needs {percent}% more", { name: nameOf(name), percent: percent(tokens / fewest - 1) }));
+    const rest = others.map(({ name, tokens }) => say("{name} needs {more} more ({percent}%)", { name: nameOf(name), more: number(tokens - fewest), percent: percent(tokens / fewest - 1) }));
     return say("{first}; {rest}.", { first, rest: rest.join(say("; ")) });
   }
 
@@ -187,7 +190,7 @@ export function mount(root, app) {
     const columns = [
       [say("tokens"), ({ tone, tokens }) => h("td", {}, h("span", { class: "measure" }, bar(tokens / most, `n${tone}`), h("span", { class: "figure" }, number(tokens))))],
       [say("characters per token"), ({ tokens }) => figure(tokens ? (num_chars / tokens).toFixed(2) : "–")],
-      [say("own tokens"), (entry) => figure(number(entry.own.length))],
+      [say("tokens only here"), (entry) => figure(number(entry.own.length))],
     ];
     if (tokenizers.some((entry) => entry.unknown)) columns.push([say("unknown"), ({ unknown }) => figure(number(unknown), unknown > 0)]);
     if (tokenizers.some((entry) => own(entry)[0])) {
@@ -227,22 +230,29 @@ export function mount(root, app) {
   function placesOf(cuts, tokenizers, text) {
     if (!cuts.length) return null;
     const bytes = new TextEncoder().encode(text);
-    const decoder = new TextDecoder();
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const continues = (at) => (bytes[at] & 0xc0) === 0x80;
     const around = (from, to) => decoder.decode(bytes.slice(Math.max(from, 0), to)).replaceAll("\ufffd", "");
     const row = ([place, by]) => {
-      const inside = (bytes[place] & 0xc0) === 0x80;
-      const left = around(place - 4 * AROUND, place).slice(-AROUND);
-      const right = around(place, place + 4 * AROUND).slice(0, AROUND);
+      let [first, end] = [place, place]; // the character that the boundary is in
+      while (continues(first)) first--;
+      while (continues(end)) end++;
+      const inside = first < end ? decoder.decode(bytes.slice(first, end)) : null;
+      const left = [...around(first - 4 * AROUND, first)].slice(-AROUND).join("");
+      const right = [...around(end, end + 4 * AROUND)].slice(0, AROUND).join("");
+      const sign = h("span", { class: "cut", "aria-hidden": "true" }, "│");
+      if (inside) sign.style.setProperty("--at", (place - first) / (end - first));
+      const note = inside ? h("span", { class: "note" }, " ", say("inside {character} (after byte {byte} of {size})", { character: nameOfCharacter(inside), byte: place - first, size: end - first })) : null;
       const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, say("boundary")) : h("span", { class: "no" }, "–"));
       return h(
         "tr",
         {},
         h("th", { scope: "row" }, number(place)),
-        h("td", { class: "around", dir: "auto" }, h("span", { translate: "no" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right), inside ? h("span", { class: "note" }, " ", say("inside a character")) : null),
+        h("td", { class: "around", dir: "auto" }, h("span", { translate: "no" }, left, inside ? h("span", { class: "halved" }, inside, sign) : sign, right), note),
         ...tokenizers.map(yes),
       );
     };
-    const heads = [say("byte"), say("context"), ...tokenizers.map((entry) => nameOf(entry.name))];
+    const heads = [say("after byte"), say("context"), ...tokenizers.map((entry) => nameOf(entry.name))];
     const more = cuts.length > CUTS ? [h("p", { class: "hint" }, say("The first {number} of {positions}.", { number: number(CUTS), positions: counted(cuts.length, "position") }))] : [];
     return h(
       "details",

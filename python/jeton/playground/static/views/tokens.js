@@ -244,8 +244,7 @@ export function mount(root, app) {
     const all = [];
     for (let other = ids.indexOf(id); other !== -1; other = ids.indexOf(id, other + 1)) all.push(other);
     const at = all.indexOf(index);
-    const [start, end] = [number(char_starts[index]), number(char_ends[index])];
-    const where = start === end ? say("no characters, at {start}", { start }) : say("characters {start} to {end}", { start, end });
+    const where = charactersOf(char_starts[index], char_ends[index]);
     const go = (step) => {
       pinned = all[(at + step + all.length) % all.length];
       look(pinned, { scroll: true });
@@ -318,6 +317,13 @@ export function mount(root, app) {
 }
 
 const listKind = (state) => (Object.hasOwn(LISTS, state.list) ? state.list : "none");
+
+/** The characters of a token in words, counted from 1. */
+function charactersOf(start, end) {
+  if (start === end) return start ? say("no characters, after character {number}", { number: number(start) }) : say("no characters, at the beginning");
+  if (end - start === 1) return say("character {number}", { number: number(end) });
+  return say("characters {start} to {end}", { start: number(start + 1), end: number(end) });
+}
 
 /** Returns the token that covers a character, or the last token at the end of the text; null: none. */
 function tokenAt({ char_starts, char_ends }, at) {

@@ -8,7 +8,7 @@ import { failure, h, number } from "../dom.js";
 import { counted, message, say } from "../language.js";
 
 const PAGE = 100;
-const BY = [["text", message("Text")], ["hex", message("Bytes (hexadecimal)")], ["id", message("First id")]];
+const BY = [["text", message("Text")], ["hex", message("Bytes (hexadecimal)")], ["id", message("Ids from")]];
 const KINDS = {
   all: message("all entries"),
   ordinary: message("tokens of text"),

@@ -46,7 +46,7 @@ export function mount(root, app) {
       try {
         const found = await ask("why", { tokenizer, text, special });
         if (found === null) return;
-        answer = found;
+        answer = { ...found, tokenizer };
         drawSplits();
       } catch (error) {
         answer = null; // retried when a file is opened

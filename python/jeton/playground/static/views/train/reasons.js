@@ -31,20 +31,23 @@ export const introduction = (algorithm) => say(INTRODUCTIONS[algorithm]);
  */
 export function reason(run, step, name) {
   const pair = (left, right) => h("bdi", { class: "pair" }, h("code", {}, name(left)), " + ", h("code", {}, name(right)));
-  const [own, times] = [pair(step.left, step.right), counted(step.pair_count, "time")];
+  const own = pair(step.left, step.right);
+  const times = step.pair_count === 1 ? say("once") : counted(step.pair_count, "time");
   const others = step.pairs.filter(([left, right, count]) => count === step.pair_count && (left !== step.left || right !== step.right));
   const isCut = step.pairs.length < step.num_pairs && step.pairs.at(-1)?.[2] === step.pair_count; // there may be more of them
   const at = step.pairs.findIndex(([left, right]) => left === step.left && right === step.right);
-  const highest = step.pairs[0]?.[2] > step.pair_count ? say("the highest count of the pairs that may merge") : say("the highest count");
+  const isPassed = step.pairs[0]?.[2] > step.pair_count; // by pairs that may not merge
+  const highest = isPassed ? say("the highest count of the pairs that may merge") : say("the highest count");
+  const most = isPassed ? say("no pair that may merge occurs more often") : say("no pair occurs more often");
   const words = [];
   if (step.pair_count === 0) words.push(...sayNodes("{pair} merges, although it is not in this text.", { pair: own }));
   else if (step.num_pairs === 1) words.push(...sayNodes("{pair} merges: it is the only pair left. It occurs {times}.", { pair: own, times }));
   else if (!others.length) words.push(...sayNodes("{pair} merges: it occurs {times}, {highest}.", { pair: own, times, highest }));
   else {
-    const values = { pair: own, other: pair(others[0][0], others[0][1]), others: counted(others.length, "other pair"), number: number(others.length), times, highest };
-    if (isCut) words.push(...sayNodes("{pair} merges: it and {number} or more other pairs occur {times} each, {highest}.", values));
-    else if (others.length === 1) words.push(...sayNodes("{pair} merges: it and {other} both occur {times}, {highest}.", values));
-    else words.push(...sayNodes("{pair} merges: it and {others} occur {times} each, {highest}.", values));
+    const values = { pair: own, other: pair(others[0][0], others[0][1]), others: counted(others.length, "other pair"), number: number(others.length), times, most };
+    if (isCut) words.push(...sayNodes("{pair} merges: it and {number} or more other pairs occur {times} each, and {most}.", values));
+    else if (others.length === 1) words.push(...sayNodes("{pair} merges: it and {other} both occur {times}, and {most}.", values));
+    else words.push(...sayNodes("{pair} merges: it and {others} occur {times} each, and {most}.", values));
     const rule = TIE_RULES[run.tie_break];
     if (rule) words.push(gap(), say(rule, { left: step.left, right: step.right }));
   }

@@ -4,6 +4,7 @@
 //
 // A merge number is the position of a merge in the order of learning, from 1: the rank, counted from the first one.
 
+import { captionName } from "../../exports/calls.js";
 import { direction } from "../../text_units.js";
 import { h, number } from "../../dom.js";
 import { counted, gap, say, sayNodes } from "../../language.js";
@@ -11,7 +12,7 @@ import { positions, slide } from "../slide.js";
 
 /**
  * @param {Object} facts  a pretoken of the response
- * @param {Object} answer  the response, with `names`: id → [shown, hue, bytes]
+ * @param {Object} answer  the response, with `names`: id → [shown, hue, bytes], and `tokenizer`, its key
  * @param {(step: number) => void} onStep  the user has selected a step
  * @param {Object} app
  * @returns {{element: HTMLElement, go: (step: number) => void}}
@@ -141,18 +142,30 @@ function apart({ id, left, right }, names) {
   return sayNodes("{piece} is marked as unused in the vocabulary, so it is split again: {pair}.", { piece: name(id, names), pair: pairNode(left, right, names) });
 }
 
-function ending(facts, symbols, { byte_fallback }) {
+function ending(facts, symbols, { byte_fallback, tokenizer }) {
   const ids = facts.ids.length > 12 ? `${facts.ids.slice(0, 12).join(", ")}, …` : facts.ids.join(", ");
   const tokens = counted(facts.ids.length, "token");
   const isSplit = facts.splits?.length > 0;
-  const words = [facts.merges.length || symbols.length > 1 ? say("No neighbors can merge any more.") : say("One symbol: nothing to merge."), gap()];
-  if (!isSplit && symbols.map(({ id }) => id).join() !== facts.ids.join()) {
+  const isFinal = isSplit || symbols.map(({ id }) => id).join() === facts.ids.join(); // no unknown characters
+  const words = [facts.merges.length ? say("No neighbors can merge any more.") : unmerged(facts, symbols, tokenizer, isFinal), gap()];
+  if (!isFinal) {
     words.push(byte_fallback
       ? say("A character that is not in the vocabulary becomes the tokens of its bytes (byte fallback).")
       : say("Neighboring characters that are not in the vocabulary become one unknown token."), gap());
   }
   words.push(say("The result is {tokens}: {ids}", { tokens, ids }));
   return words;
+}
+
+/** Why a pretoken has no merges. */
+function unmerged(facts, symbols, key, isFinal) {
+  if (symbols.length === 1) return say("One symbol: nothing to merge.");
+  const tokenizer = captionName(key);
+  const bytes = Uint8Array.from(facts.hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  const characters = bytes.filter((byte) => (byte & 0xc0) !== 0x80).length;
+  if (isFinal && symbols.length === characters) return say("{tokenizer} has learned no merge of these neighbors, so each character is a token.", { tokenizer });
+  if (isFinal && symbols.length === bytes.length) return say("{tokenizer} has learned no merge of these neighbors, so each byte is a token.", { tokenizer });
+  return say("{tokenizer} has learned no merge of these neighbors.", { tokenizer });
 }
 
 /** Table of the candidate pairs, best first; the bar is longer for a lower merge number. */
