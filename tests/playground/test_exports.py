@@ -195,7 +195,7 @@ class TestCopies:
         assert "Link to this token" in items(page)
         page.locator(".menu > button").click()
         page.get_by_role("menuitem", name="Link to this token").click()
-        page.get_by_text("The address is copied.").wait_for()
+        page.get_by_text("Link copied.").wait_for()
         address = page.evaluate("navigator.clipboard.readText()")
         page.goto("about:blank")
         page.goto(address)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 
@@ -397,12 +397,70 @@ class TestAddress:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.wait_for_selector(".pane .t")
         page.get_by_role("button", name="Share").click()
-        page.get_by_text("The address is copied. It contains the whole state").wait_for()
+        page.get_by_text("Link copied. It opens only where Jeton runs (this machine)").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert "share+me" in copied.partition("#")[2]
         page.goto("about:blank")
         page.goto(copied)
         page.wait_for_selector(".pane .t >> nth=7")
+
+    @pytest.mark.parametrize(
+        "context_options",
+        [{"viewport": {"width": 1280, "height": 800}}, {"viewport": {"width": 390, "height": 844}}],
+        ids=["wide", "phone"],
+    )
+    def test_the_notice_of_a_copied_link_moves_nothing_and_ends(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="share me")
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        notice = page.locator("#notice")
+        place = page.locator("#main").bounding_box()
+
+        def share() -> None:
+            if page.locator("#share").is_visible():
+                page.locator("#share").click()
+            else:
+                page.get_by_role("button", name="Export").click()
+                page.get_by_role("menuitem", name="Link to this").click()
+            notice.get_by_text("Link copied.").wait_for()
+            assert page.locator("#main").bounding_box() == place
+            box, size = notice.bounding_box(), page.viewport_size
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= size["width"]
+            assert box["y"] + box["height"] <= size["height"]
+
+        share()
+        page.get_by_label("Text", exact=True).press("!")
+        notice.wait_for(state="hidden")
+        share()
+        page.locator(".view-tokens .intro").click()
+        notice.wait_for(state="hidden")
+        share()
+        page.get_by_role("tab", name="Tokens").press("ArrowRight")
+        notice.wait_for(state="hidden")
+        page.get_by_role("tab", name="Tokens").click()
+        share()
+        page.mouse.move(0, 0)
+        notice.wait_for(state="hidden")  # after a time
+
+    @pytest.mark.parametrize(
+        ("state", "keys"),
+        [
+            ({"view": "tokens"}, {"view", "tokenizer", "text"}),
+            ({"view": "classics", "classic": "numbers"}, {"view", "classic"}),
+            ({"view": "train", "example": "abab", "size:": "258"}, {"view", "example", "size:"}),
+            ({"view": "train"}, {"view", "text"}),
+            ({"view": "vocabulary", "find": "the"}, {"view", "tokenizer", "find"}),
+        ],
+        ids=["tokens", "classics", "train-example", "train-text", "vocabulary"],
+    )
+    def test_a_copied_link_has_only_what_its_view_uses(self, page: Any, state: dict[str, str], keys: set[str]) -> None:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto("/#" + urlencode({"tokenizer": "small", "text": "mine", "why.pretoken:": "1", **state}))
+        page.wait_for_selector("html[data-ready]", state="attached")
+        page.get_by_role("button", name="Share").click()
+        page.get_by_text("Link copied.").wait_for()
+        assert set(parse_qs(page.evaluate("navigator.clipboard.readText()").partition("#")[2])) == keys
+        assert "text=mine" in page.url
 
     def test_a_new_fragment_changes_the_state(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="one")
