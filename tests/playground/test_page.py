@@ -67,8 +67,8 @@ class TestOpening:
         page.get_by_text("A language model does not read your text").wait_for()
         first = page.locator(".pane:not(.list) .t").first
         assert first.bounding_box()["y"] < 250, "in sight, and live beside the text"
-        page.keyboard.press("ControlOrMeta+a")
-        page.keyboard.type("mine")
+        assert page.locator(".card").count() == 0
+        page.keyboard.type("mine")  # replaces the sample, which is selected
         page.wait_for_url(re.compile("text=mine"))
         page.keyboard.press("ControlOrMeta+a")
         page.keyboard.press("Delete")
@@ -84,6 +84,23 @@ class TestOpening:
         token.wait_for()
         assert token.bounding_box()["y"] < 300
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    def test_a_text_of_the_address_is_not_selected(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="mine")
+        page.get_by_label("Text", exact=True).press("End")
+        page.keyboard.type("!")
+        page.wait_for_url(re.compile("text=mine%21"))
+
+    @pytest.mark.parametrize("context_options", [{"viewport": {"width": 1280, "height": 800}}], ids=["wide"])
+    def test_details_of_a_token_do_not_move_the_questions(self, open_page: Open) -> None:
+        page = open_page(tokenizer="default", text="strawberry: how many r's?")
+        page.locator(".finding button").wait_for()
+        questions = page.locator(".view-tokens .questions")
+        place = questions.bounding_box()
+        assert place["y"] + place["height"] < 800
+        page.locator(".pane:not(.list) .t").first.hover()
+        page.locator(".card .merges").wait_for()
+        assert questions.bounding_box() == place
 
     def test_a_sentence_describes_the_tokens_and_links_to_why(self, open_page: Open) -> None:
         page = open_page(tokenizer="default", text="How many r's are in strawberry?")

@@ -416,8 +416,14 @@ async function start() {
   const isFresh = location.hash.length < 2;
   await read(tokenizers[0].key, SAMPLE);
   await mounted.get(open); // the page is ready when its view is
-  if (isFresh) $(`view-${open}`).querySelector("textarea")?.focus();
+  if (isFresh) beginTyping($(`view-${open}`).querySelector("textarea"));
   document.documentElement.dataset.ready = "";
+}
+
+/** Focuses a text box, with the sample selected: typing replaces it. */
+function beginTyping(area) {
+  area?.focus();
+  if (area?.value === SAMPLE) area.select();
 }
 
 /** Closes the card of a pinned token on Escape, wherever the focus is. */
