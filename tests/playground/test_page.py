@@ -102,6 +102,12 @@ class TestOpening:
         page.locator(".card .merges").wait_for()
         assert questions.bounding_box() == place
 
+    def test_details_name_a_byte_without_its_character(self, open_page: Open) -> None:
+        page = open_page(tokenizer="default", text="猫", token=0)
+        page.locator(".card .merges li", has_text="⟨e7⟩ + ⟨8c⟩ → ⟨e7 8c⟩").wait_for()
+        page = open_page(tokenizer="bytes", text="猫", token=0)
+        page.locator(".card .face [data-s='⟨e7⟩']").wait_for()
+
     def test_a_sentence_describes_the_tokens_and_links_to_why(self, open_page: Open) -> None:
         page = open_page(tokenizer="default", text="How many r's are in strawberry?")
         sentence = page.locator(".finding")
