@@ -140,6 +140,14 @@ class TestCopies:
             log = tok.training.log
             assert [(step["left"], step["right"]) for step in facts["steps"]] == [(e.left, e.right) for e in log]
 
+    def test_the_caption_of_train_names_the_step_and_the_settings(self, open_page: Open) -> None:
+        _, content = saved(open_page("train", pattern="none", ties="first"), "SVG")
+        caption = (
+            "BPE on text · 258 of 262 entries · step 2 of 6 · ties: first in the text · pattern: none"
+            f" · initial symbols: bytes · Jeton {jeton.__version__}"
+        )
+        assert caption in re.sub(r"\s+", " ", "".join(ElementTree.fromstring(content.decode()).itertext()))
+
     def test_calls_of_compare(self, open_page: Open) -> None:
         page = open_page("compare")
         text = STATES["compare"]["text"]
@@ -195,7 +203,7 @@ class TestCopies:
         assert "Link to this token" in items(page)
         page.locator(".menu > button").click()
         page.get_by_role("menuitem", name="Link to this token").click()
-        page.get_by_text("The address is copied.").wait_for()
+        page.get_by_text("Link copied.").wait_for()
         address = page.evaluate("navigator.clipboard.readText()")
         page.goto("about:blank")
         page.goto(address)

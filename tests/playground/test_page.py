@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 
@@ -68,8 +68,8 @@ class TestOpening:
         page.get_by_text("A language model does not read your text").wait_for()
         first = page.locator(".pane:not(.list) .t").first
         assert first.bounding_box()["y"] < 250, "in sight, and live beside the text"
-        page.keyboard.press("ControlOrMeta+a")
-        page.keyboard.type("mine")
+        assert page.locator(".card").count() == 0
+        page.keyboard.type("mine")  # replaces the sample, which is selected
         page.wait_for_url(re.compile("text=mine"))
         page.keyboard.press("ControlOrMeta+a")
         page.keyboard.press("Delete")
@@ -85,6 +85,29 @@ class TestOpening:
         token.wait_for()
         assert token.bounding_box()["y"] < 300
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    def test_a_text_of_the_address_is_not_selected(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="mine")
+        page.get_by_label("Text", exact=True).press("End")
+        page.keyboard.type("!")
+        page.wait_for_url(re.compile("text=mine%21"))
+
+    @pytest.mark.parametrize("context_options", [{"viewport": {"width": 1280, "height": 800}}], ids=["wide"])
+    def test_details_of_a_token_do_not_move_the_questions(self, open_page: Open) -> None:
+        page = open_page(tokenizer="default", text="strawberry: how many r's?")
+        page.locator(".finding button").wait_for()
+        questions = page.locator(".view-tokens .questions")
+        place = questions.bounding_box()
+        assert place["y"] + place["height"] < 800
+        page.locator(".pane:not(.list) .t").first.hover()
+        page.locator(".card .merges").wait_for()
+        assert questions.bounding_box() == place
+
+    def test_details_name_a_byte_without_its_character(self, open_page: Open) -> None:
+        page = open_page(tokenizer="default", text="猫", token=0)
+        page.locator(".card .merges li", has_text="⟨e7⟩ + ⟨8c⟩ → ⟨e7 8c⟩").wait_for()
+        page = open_page(tokenizer="bytes", text="猫", token=0)
+        page.locator(".card .face [data-s='⟨e7⟩']").wait_for()
 
     def test_a_sentence_describes_the_tokens_and_links_to_why(self, open_page: Open) -> None:
         page = open_page(tokenizer="default", text="How many r's are in strawberry?")
@@ -418,12 +441,70 @@ class TestAddress:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.wait_for_selector(".pane .t")
         page.get_by_role("button", name="Share").click()
-        page.get_by_text("The address is copied. It contains the whole state").wait_for()
+        page.get_by_text("Link copied. It opens only where Jeton runs (this machine)").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert "share+me" in copied.partition("#")[2]
         page.goto("about:blank")
         page.goto(copied)
         page.wait_for_selector(".pane .t >> nth=7")
+
+    @pytest.mark.parametrize(
+        "context_options",
+        [{"viewport": {"width": 1280, "height": 800}}, {"viewport": {"width": 390, "height": 844}}],
+        ids=["wide", "phone"],
+    )
+    def test_the_notice_of_a_copied_link_moves_nothing_and_ends(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="share me")
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        notice = page.locator("#notice")
+        place = page.locator("#main").bounding_box()
+
+        def share() -> None:
+            if page.locator("#share").is_visible():
+                page.locator("#share").click()
+            else:
+                page.get_by_role("button", name="Export").click()
+                page.get_by_role("menuitem", name="Link to this").click()
+            notice.get_by_text("Link copied.").wait_for()
+            assert page.locator("#main").bounding_box() == place
+            box, size = notice.bounding_box(), page.viewport_size
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= size["width"]
+            assert box["y"] + box["height"] <= size["height"]
+
+        share()
+        page.get_by_label("Text", exact=True).press("!")
+        notice.wait_for(state="hidden")
+        share()
+        page.locator(".view-tokens .intro").click()
+        notice.wait_for(state="hidden")
+        share()
+        page.get_by_role("tab", name="Tokens").press("ArrowRight")
+        notice.wait_for(state="hidden")
+        page.get_by_role("tab", name="Tokens").click()
+        share()
+        page.mouse.move(0, 0)
+        notice.wait_for(state="hidden")  # after a time
+
+    @pytest.mark.parametrize(
+        ("state", "keys"),
+        [
+            ({"view": "tokens"}, {"view", "tokenizer", "text"}),
+            ({"view": "classics", "classic": "numbers"}, {"view", "classic"}),
+            ({"view": "train", "example": "abab", "size:": "258"}, {"view", "example", "size:"}),
+            ({"view": "train"}, {"view", "text"}),
+            ({"view": "vocabulary", "find": "the"}, {"view", "tokenizer", "find"}),
+        ],
+        ids=["tokens", "classics", "train-example", "train-text", "vocabulary"],
+    )
+    def test_a_copied_link_has_only_what_its_view_uses(self, page: Any, state: dict[str, str], keys: set[str]) -> None:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto("/#" + urlencode({"tokenizer": "small", "text": "mine", "why.pretoken:": "1", **state}))
+        page.wait_for_selector("html[data-ready]", state="attached")
+        page.get_by_role("button", name="Share").click()
+        page.get_by_text("Link copied.").wait_for()
+        assert set(parse_qs(page.evaluate("navigator.clipboard.readText()").partition("#")[2])) == keys
+        assert "text=mine" in page.url
 
     def test_a_new_fragment_changes_the_state(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="one")

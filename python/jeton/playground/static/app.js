@@ -46,6 +46,7 @@ const $ = (id) => document.getElementById(id);
 const FIRST_RETRY_MS = 500; // exponential backoff while the server is not reachable: from here …
 const LAST_RETRY_MS = 4_000; // … up to here
 const MOST_TRIES = 3; // to load the module of a view
+const NOTICE_MS = 8_000; // how long a notice of a success is shown
 const MOST_BYTES = 32 * 1024 * 1024; // of files opened together
 // The text of a page that is opened without an address of its own
 const SAMPLE = "strawberry: how many r's?\n今天的天气很好";
@@ -58,7 +59,7 @@ let open = null; // the id of the open view
 const mounted = new Map(); // id → {root, view}, or a promise of it
 const listeners = new Set();
 
-const { state, set, go, read, address } = makeState({ onChange: () => show(), onLost: lost, onUnkept: unkept });
+const { state, set, go, read, address, link } = makeState({ onChange: () => show(), onLost: lost, onUnkept: unkept });
 
 const app = {
   state,
@@ -88,21 +89,23 @@ const KINDS = { text: message("text"), example: message("example"), messages: me
 const named = (names) => names.map((name) => name.replace(/^.*\./, "")).map((name) => say(KINDS[name] ?? name)).join(say(" and "));
 
 async function share() {
-  const { url, left } = await address();
+  const { url, left } = await link();
   try {
     await navigator.clipboard.writeText(url);
   } catch {
     return notify(say("The address could not be copied. Copy it from the address bar; it contains the whole state."));
   }
-  notify(
+  notifyBriefly(
     left.length
       ? say("The address is copied without the {names}, which is too long for an address.", { names: named(left) })
-      : say("The address is copied. It contains the whole state; the part after #, with the text, is never sent to a server."),
+      : isStatic
+        ? say("The address is copied. It contains the whole state; the part after #, with the text, is never sent to a server.")
+        : say("Link copied. It opens only where Jeton runs (this machine); to show others, use Export → HTML file or PNG."),
   );
 }
 
 /** The address of the view, unless only this machine has it. */
-const citable = async () => (["127.0.0.1", "localhost", ""].includes(location.hostname) ? undefined : (await address()).url);
+const citable = async () => (["127.0.0.1", "localhost", ""].includes(location.hostname) ? undefined : (await link()).url);
 
 function lost(names) {
   notify(say("The {names} was too long for this address, which does not contain it. Paste it again.", { names: named(names) }), true);
@@ -138,6 +141,7 @@ async function show() {
   showPicker();
   if (id !== open) {
     if (open !== null) {
+      endNotice();
       const closed = open;
       $(`view-${closed}`).hidden = true;
       mounted.get(closed)?.then((view) => { if (open !== closed) view.hide(); }); // not awaited: it may still be loading
@@ -289,7 +293,7 @@ async function download(name) {
   try {
     const { entry } = await ask("download", { name });
     await Promise.all([readTokenizers(), readDownloads()]);
-    notify(say("{name} is on this machine: {facts}.", { name, facts: facts(entry) }));
+    notifyBriefly(say("{name} is on this machine: {facts}.", { name, facts: facts(entry) }));
     return entry.key;
   } catch (error) {
     notify(say("{name} cannot be downloaded. {error}", { name, error: error.message }), true);
@@ -310,7 +314,8 @@ async function openFiles(files) {
     await readTokenizers();
     if (entries.length) go({ tokenizer: entries.at(-1).key });
     const opened = entries.map((entry) => say("{name} is open: {facts}.", { name: entry.name, facts: facts(entry) }));
-    notify([...opened, ...errors.map(({ name, error }) => say("{name} cannot be opened. {error}", { name, error }))].join("\n"), errors.length > 0);
+    if (!errors.length) return notifyBriefly(opened.join("\n"));
+    notify([...opened, ...errors.map(({ name, error }) => say("{name} cannot be opened. {error}", { name, error }))].join("\n"), true);
   } catch (error) {
     notify(say("{name} cannot be opened. {error}", { name: names, error: error.message }), true);
   }
@@ -339,11 +344,39 @@ function takeFiles() {
 
 // ── messages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
+let ending = 0; // timer of a notice that is shown briefly
+
+/** Shows a notice until the user closes it, or until the next one. */
 function notify(text, wrong = false) {
+  clearTimeout(ending);
+  ending = 0;
   const close = h("button", { type: "button", "aria-label": say("Close the message"), on: { click: () => { $("notice").hidden = true; } } }, "×");
   $("notice").replaceChildren(h("span", {}, text), close);
   $("notice").classList.toggle("wrong", wrong);
   $("notice").hidden = false;
+}
+
+/** Shows a notice until the next action of the user, and not for longer than `NOTICE_MS` unless it is pointed at. */
+function notifyBriefly(text) {
+  notify(text);
+  const end = () => {
+    if ($("notice").matches(":hover, :focus-within")) ending = setTimeout(end, NOTICE_MS);
+    else endNotice();
+  };
+  ending = setTimeout(end, NOTICE_MS);
+}
+
+/** Hides a notice that is shown briefly. */
+function endNotice() {
+  if (!ending) return;
+  clearTimeout(ending);
+  ending = 0;
+  $("notice").hidden = true;
+}
+
+function endNotices() {
+  addEventListener("pointerdown", (event) => { if (!$("notice").contains(event.target)) endNotice(); });
+  addEventListener("input", endNotice);
 }
 
 // ── language ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -368,6 +401,7 @@ async function start() {
   makeLanguages();
   makeTabs();
   takeFiles();
+  endNotices();
   makePickers();
   $("share").addEventListener("click", share);
   $("export").replaceWith(exportMenu(app, { share, citable, notify, current: () => opened?.exported?.() ?? null }));
@@ -382,8 +416,14 @@ async function start() {
   const isFresh = location.hash.length < 2;
   await read(tokenizers[0].key, SAMPLE);
   await mounted.get(open); // the page is ready when its view is
-  if (isFresh) $(`view-${open}`).querySelector("textarea")?.focus();
+  if (isFresh) beginTyping($(`view-${open}`).querySelector("textarea"));
   document.documentElement.dataset.ready = "";
+}
+
+/** Focuses a text box, with the sample selected: typing replaces it. */
+function beginTyping(area) {
+  area?.focus();
+  if (area?.value === SAMPLE) area.select();
 }
 
 /** Closes the card of a pinned token on Escape, wherever the focus is. */

@@ -29,7 +29,15 @@ export function tokenCard(app, tokenizer, id, { look = null, extra = [], close }
 }
 
 function drawFace(face, look) {
-  face.replaceChildren(chip(look));
+  face.replaceChildren(chip({ ...look, parts: look.parts.map(bytesAlone) }));
+}
+
+/** A part without the split character that its bytes begin: ⟨e7⟩ for ⟨猫 e7⟩. */
+function bytesAlone(part) {
+  const [kind, shown, text, side, cut] = part;
+  if (!cut) return part;
+  const [, start, end] = cut;
+  return [kind, `⟨${shown.slice(-3 * (end - start))}`, text, side];
 }
 
 async function fill(app, face, body, tokenizer, id, look) {

@@ -12,6 +12,8 @@ import { VIEWS } from "./views/index.js";
 
 const SAVE_AFTER_MS = 300;
 const OWN = new Map(VIEWS.map((view) => [view.id, view.keys]));
+const SHARED = new Set(VIEWS.flatMap((view) => view.shared));
+const withoutDefaults = (pairs) => Object.fromEntries(pairs.filter(([, value]) => value !== false && value !== ""));
 const isString = (value) => typeof value === "string";
 const isFlag = (value) => typeof value === "boolean";
 
@@ -78,7 +80,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
   /** The state to write to the address, without default values. */
   function whole() {
     const others = VIEWS.flatMap(({ id }) => Object.entries(aside[id]).map(([name, value]) => [`${id}.${name}`, value]));
-    return Object.fromEntries([...Object.entries(state), ...others].filter(([, value]) => value !== false && value !== ""));
+    return withoutDefaults([...Object.entries(state), ...others]);
   }
 
   function write(how) {
@@ -146,13 +148,26 @@ export function makeState({ onChange, onLost, onUnkept }) {
     }
   }
 
-  /** Saves the state and returns its address; `left`: names of values that are too long for it. */
-  async function address() {
+  /** What the open view uses of the state, without default values. */
+  function used() {
+    const { shared } = VIEWS.find((view) => view.id === state.view);
+    const hasExample = isString(state.example);
+    const isUsed = ([name]) => !SHARED.has(name) || (shared.includes(name) && !(hasExample && name === "text"));
+    return withoutDefaults(Object.entries(state).filter(isUsed));
+  }
+
+  async function addressOf(part) {
     save();
     await writing;
-    const { fragment, left } = await toFragment(whole());
+    const { fragment, left } = await toFragment(part());
     return { url: `${location.href.split("#")[0]}#${fragment}`, left };
   }
 
-  return { state, set, go, read, address };
+  /** Saves the state and returns its address; `left`: names of values that are too long for it. */
+  const address = () => addressOf(whole);
+
+  /** As `address`, of what the open view uses. */
+  const link = () => addressOf(used);
+
+  return { state, set, go, read, address, link };
 }

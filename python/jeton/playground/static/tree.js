@@ -4,6 +4,8 @@ import { h, number } from "./dom.js";
 import { counted, say } from "./language.js";
 
 const MOST_COLUMNS = 64; // bytes; wider trees are only listed
+// Bytes after the split character that they begin, as in ⟨猫 e7⟩: the tree shows ⟨e7⟩
+const CUT = /⟨(?:⟨U\+[0-9A-F]+⟩|[^\x00-\x7f⟨]\S*?) ([0-9a-f]{2}(?: [0-9a-f]{2})*)⟩/gu;
 const MOST_ROWS = 40; // merges that are listed
 
 /**
@@ -11,7 +13,8 @@ const MOST_ROWS = 40; // merges that are listed
  * @param {number} first_rank  rank of the merge with number 1
  * @returns {Array<Node>}
  */
-export function mergeTree({ nodes, roots, note }, first_rank) {
+export function mergeTree({ nodes: given, roots, note }, first_rank) {
+  const nodes = given.map((node) => ({ ...node, shown: node.shown.replaceAll(CUT, "⟨$1⟩") }));
   const merges = nodes.filter((node) => node.left !== null).sort((one, other) => one.rank - other.rank);
   const said = note ? [h("p", { class: "quiet note" }, note)] : [];
   if (!merges.length) return said;

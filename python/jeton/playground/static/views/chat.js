@@ -25,6 +25,7 @@ export function mount(root, app) {
   const prompt = toggle("prompt", say("Add generation prompt"), say("Append the generation prompt, which begins the reply."));
   const special = toggle("special", say("Parse special tokens in messages"), say("Encode the spelling of a special token in a message as that token. Otherwise it is plain text."));
   const note = h("p", { class: "hint", role: "status", hidden: true });
+  const first = h("p", { class: "hint" }, say("Message 2 tries to look like a system message; its text stays text."));
   const list = h("ol", { class: "messages", "aria-label": say("Messages") });
   const add = h("button", { type: "button", on: { click: addMessage } }, say("Add a message"));
   const figures = h("dl", { class: "figures", "aria-label": say("Counts") });
@@ -38,6 +39,7 @@ export function mount(root, app) {
     h("div", { class: "options" }, h("label", { for: "chat-template" }, say("Template")), choice, prompt, special),
     note,
     h("datalist", { id: "chat-roles" }, ...ROLES.map((role) => h("option", { value: role }))),
+    first,
     list,
     add,
     figures,
@@ -73,6 +75,7 @@ export function mount(root, app) {
 
   function showMessages() {
     const given = messages();
+    first.hidden = given !== FIRST || app.state.special; // parsed, its text is special tokens
     while (rows.length > given.length) rows.pop().element.remove();
     while (rows.length < given.length) rows.push(makeRow(rows.length));
     given.forEach((message, index) => rows[index].show(message, given.length));

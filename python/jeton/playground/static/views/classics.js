@@ -9,8 +9,9 @@ import { counted, say } from "../language.js";
 export function mount(root, app) {
   const ask = app.latest();
   const list = h("ul", { class: "titles" });
+  const select = h("select", { "aria-label": say("Classics"), on: { change: () => app.go({ classic: select.value }) } }); // in place of the list on narrow screens
   const story = h("article", { class: "story", "aria-live": "polite" });
-  root.append(h("nav", { "aria-label": say("Classics") }, list), story);
+  root.append(h("nav", { "aria-label": say("Classics") }, select, list), story);
 
   let titles = null; // the response, or a promise of it
   let shown = ""; // the displayed classic and the tokenizers
@@ -21,11 +22,12 @@ export function mount(root, app) {
       titles ??= app.ask("classics", {});
       const { classics } = await titles;
       const id = classics.some((classic) => classic.id === state.classic) ? state.classic : classics[0].id;
-      if (!list.childElementCount) list.append(...classics.map(title));
-      for (const button of list.querySelectorAll("button")) {
-        button.setAttribute("aria-current", String(button.dataset.id === id));
-        if (button.dataset.id === id) list.scrollLeft = button.offsetLeft - list.offsetLeft; // if the titles are a row
+      if (!list.childElementCount) {
+        list.append(...classics.map(title));
+        select.append(...classics.map(({ id, title }) => h("option", { value: id }, title)));
       }
+      select.value = id;
+      for (const button of list.querySelectorAll("button")) button.setAttribute("aria-current", String(button.dataset.id === id));
       const now = JSON.stringify([id, app.tokenizers().map((entry) => entry.key)]);
       if (now === shown) return;
       shown = now;

@@ -36,11 +36,10 @@ export function mount(root, app) {
   const detail = h("aside", { class: "detail", "aria-label": say("One token") });
   const lists = h("fieldset", { class: "choices" }, h("legend", {}, say("List")), ...Object.entries(LISTS).map(listChoice));
   const options = h("details", { class: "settings" }, h("summary", {}, say("Options")), h("div", { class: "options" }, special, template), h("div", { class: "bar" }, lists), list);
+  const questions = h("section", { class: "questions", "aria-label": say("Questions") }, ...Object.entries(QUESTIONS).map(question));
   root.append(
     h("p", { class: "intro" }, say("A language model does not read your text: it reads tokens, each of them a number.")),
-    h("div", { class: "bench" }, h("div", { class: "writing" }, box, detail), h("div", { class: "reading" }, pane, more, figures, finding)),
-    h("section", { class: "questions", "aria-label": say("Questions") }, ...Object.entries(QUESTIONS).map(question)),
-    options,
+    h("div", { class: "bench" }, h("div", { class: "writing" }, box, detail), h("div", { class: "reading" }, pane, more, figures, finding, questions, options)),
   );
 
   let answer = null; // the latest response, with its request
@@ -264,8 +263,9 @@ export function mount(root, app) {
 
   // ── text box ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  function followCaret(start) {
+  function followCaret(start, end) {
     if (!answer || answer.text !== app.state.text) return;
+    if (start === 0 && end === answer.text.length && answer.drawing.ids.length > 1) return; // the whole text is no token
     const index = tokenAt(answer.drawing, codePoints(answer.text, start));
     if (index === pinned) return;
     pinned = index;

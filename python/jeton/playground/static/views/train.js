@@ -6,7 +6,7 @@
 import { call, fits, program, python } from "../exports/calls.js";
 import { textOf } from "../textbox.js";
 import { choice, examples } from "../widgets.js";
-import { failure, h } from "../dom.js";
+import { failure, h, number } from "../dom.js";
 import { counted, message, say } from "../language.js";
 import { merges } from "./train/merges.js";
 import { introduction } from "./train/reasons.js";
@@ -43,6 +43,7 @@ const PRESETS = {
   unigram: ["SentencePieceUnigram", "character_coverage=1.0, hard_vocab_limit=False, bug_compatible=False"],
 };
 const translated = (choices) => choices.map(([value, words]) => [value, say(words)]);
+const patternOf = (level) => (level === "char" ? "none" : "o200k"); // unless another one is chosen
 const sizeOf = ({ size, algorithm = "bpe" }) => size ?? (algorithm === "bpe" ? 276 : undefined);
 
 export function mount(root, app) {
@@ -54,6 +55,7 @@ export function mount(root, app) {
   const pattern = h("input", { type: "text", list: "train-patterns", spellcheck: "false", autocomplete: "off", on: { change: () => change({ pattern: pattern.value.trim() || undefined }) } });
   const patterns = h("datalist", { id: "train-patterns" });
   const patternField = h("label", { class: "field" }, h("span", {}, say("Pattern")), pattern);
+  const unsplit = h("p", { class: "hint unsplit" }, say("No pattern: merges may cross spaces."));
   const ties = choice(say("Break ties by"), translated(TIES), (value) => change({ ties: value }));
   const level = choice(say("Initial symbols"), translated(LEVELS), (value) => change({ level: value, pattern: undefined }));
   const row = examples(app, Object.fromEntries(EXAMPLES.map(([name, changes]) => [say(name), changes])), { level: undefined, step: undefined });
@@ -62,8 +64,9 @@ export function mount(root, app) {
   const slider = h("input", { type: "range", min: 0, value: 0, "aria-label": say("Step"), on: { input: () => { stop(); go(Number(slider.value)); } } });
   const play = h("button", { type: "button", class: "play", on: { click: toggle } }, say("Play"));
   const move = (label, sign, to) => h("button", { type: "button", "aria-label": label, title: label, on: { click: () => { stop(); go(to()); } } }, sign);
-  const speed = choice(say("Speed"), translated(SPEEDS), () => { if (timer) { stop(); toggle(); } });
-  speed.select.value = matchMedia("(prefers-reduced-motion: reduce)").matches ? "2000" : "900";
+  const restart = () => { if (timer) { stop(); toggle(); } };
+  const speed = h("select", { "aria-label": say("Speed"), title: say("Speed"), on: { change: restart } }, ...translated(SPEEDS).map(([value, words]) => h("option", { value }, words)));
+  speed.value = matchMedia("(prefers-reduced-motion: reduce)").matches ? "2000" : "900";
   const player = h(
     "div",
     { class: "player", role: "group", "aria-label": say("Steps of the run") },
@@ -72,8 +75,8 @@ export function mount(root, app) {
     play,
     move(say("Step forward"), "▶\ufe0e", () => at + 1),
     move(say("Last step"), "▶\ufe0e|", () => run.last),
-    slider,
     speed,
+    slider,
   );
   player.addEventListener("keydown", onKey);
   const told = h("p", { class: "introduction" });
@@ -83,7 +86,7 @@ export function mount(root, app) {
   root.append(
     box,
     row,
-    h("div", { class: "options" }, algorithm, h("label", { class: "field" }, h("span", {}, say("Vocabulary size")), size), ties, level, patternField, patterns),
+    h("div", { class: "options" }, algorithm, h("label", { class: "field" }, h("span", {}, say("Vocabulary size")), size), ties, level, patternField, unsplit, patterns),
     notice,
     stage,
   );
@@ -158,7 +161,7 @@ export function mount(root, app) {
     timer = setInterval(() => {
       if (at === run.last) stop();
       else go(at + 1);
-    }, Number(speed.select.value));
+    }, Number(speed.value));
   }
 
   function stop() {
@@ -181,11 +184,16 @@ export function mount(root, app) {
     const { text, algorithm: kind, ...options } = JSON.parse(asked);
     const size = found.runs ? found.runs[at].size : found.vocab_size;
     const all = found.runs ?? found.steps;
-    const [, label] = ALGORITHMS.find(([value]) => value === kind);
+    const wordsFor = (choices, wanted) => say(choices.find(([value]) => value === wanted)[1]);
+    const now = found.runs ? null : found.alphabet_size + found.num_special + at;
+    const entries = now === null || now === size ? counted(size, "entry") : say("{now} of {all} entries", { now: number(now), all: number(size) });
+    const settings = [];
+    if (options.tie_break) settings.push(say("ties: {rule}", { rule: wordsFor(TIES, options.tie_break) }));
+    if (options.level) settings.push(say("pattern: {pattern}", { pattern: options.pattern ?? patternOf(options.level) }), say("initial symbols: {symbols}", { symbols: wordsFor(LEVELS, options.level) }));
     return {
       elements: [told, holder],
       file: "train",
-      facts: [say(label), counted(size, "entry"), say("step {step} of {all}", { step: at, all: run.last })],
+      facts: [wordsFor(ALGORITHMS, kind), entries, say("step {step} of {all}", { step: at, all: run.last }), ...settings],
       data: () => ({ text, algorithm: kind, ...options, vocab_size: size, [found.runs ? "runs" : "steps"]: all }),
       python: fits(text) ? trainingProgram(text, kind, size, options) : null,
       shell: null,
@@ -205,9 +213,10 @@ export function mount(root, app) {
       size.value = sizeOf(state) ?? "";
       ties.select.value = state.ties ?? "lowest_ids";
       level.select.value = state.level ?? "byte";
-      pattern.value = state.pattern ?? ((state.level ?? "byte") === "byte" ? "o200k" : "none");
+      pattern.value = state.pattern ?? patternOf(state.level);
       ties.hidden = kind !== "bpe" && kind !== "words";
       level.hidden = patternField.hidden = kind !== "bpe";
+      unsplit.hidden = kind !== "bpe" || pattern.value !== "none";
       update(state);
     },
     hide: stop,
@@ -221,5 +230,5 @@ function trainingProgram(text, kind, size, { tie_break, level, pattern }) {
   const corpus = `corpus = ${python(preset ? text.split("\n") : [text])}`;
   if (preset) return program(`from jeton.training.presets import ${preset}`, "", corpus, `tok = jeton.train(corpus, ${size}, preset=${preset}(${settings}))`);
   if (kind === "words") return program(corpus, `tok = ${call("jeton.train", ["corpus", size], { end_of_word: "</w>", tie_break })}`);
-  return program(corpus, `tok = ${call("jeton.train", ["corpus", size], { level, pattern: pattern ?? (level === "char" ? "none" : "o200k"), tie_break })}`, "print(jeton.replay(tok, corpus))");
+  return program(corpus, `tok = ${call("jeton.train", ["corpus", size], { level, pattern: pattern ?? patternOf(level), tie_break })}`, "print(jeton.replay(tok, corpus))");
 }

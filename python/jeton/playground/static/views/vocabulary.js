@@ -101,18 +101,19 @@ export function mount(root, app) {
       option.textContent = `${say(KINDS[option.value])} (${number(count)})`;
     }
     const values = { found: number(num), total: number(num_tokens), first: number(from + 1), last: number(from + entries.length) };
-    status.textContent = entries.length
-      ? say("{found} of {total} entries: {first} to {last}", values)
-      : say("{found} of {total} entries", values);
+    const found = entries.length ? say("{found} of {total} entries: {first} to {last}", values) : say("{found} of {total} entries", values);
+    const unused = (app.tokenizer()?.vocab_size ?? 0) - num_tokens;
+    status.textContent = unused > 0 ? `${found} · ${say("{number} ids unused", { number: number(unused) })}` : found;
     pager.hidden = num <= PAGE && !from;
     earlier.disabled = !from;
     later.disabled = from + entries.length >= num;
-    const heads = [say("id"), say("token"), say("bytes"), say("spelling"), say("kind")];
+    const hasKinds = entries.some((entry) => KIND_WORDS[entry.kind]);
+    const heads = [say("id"), say("token"), say("bytes"), say("spelling"), ...(hasKinds ? [say("kind")] : [])];
     const head = h("thead", {}, h("tr", {}, ...heads.map((name, at) => h("th", { scope: "col", class: at ? null : "figure" }, name))));
-    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, say("No entries found.")));
+    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map((entry, index) => row(entry, index, hasKinds)))) : h("p", { class: "hint" }, say("No entries found.")));
   }
 
-  function row(entry, index) {
+  function row(entry, index, hasKinds) {
     const button = h("button", { type: "button", class: "link", tabindex: index ? -1 : 0 }, String(entry.id));
     return h(
       "tr",
@@ -121,7 +122,7 @@ export function mount(root, app) {
       h("td", { class: "tokens" }, chip(entry), 2 * entry.num_bytes > entry.hex.length ? h("span", { class: "small hint" }, `… ${counted(entry.num_bytes, "byte")}`) : null),
       h("td", {}, h("code", {}, shortened(entry.hex.replace(/..(?!$)/g, "$& ")))),
       h("td", {}, h("code", {}, shortened(entry.spelling))),
-      h("td", {}, KIND_WORDS[entry.kind] ? say(KIND_WORDS[entry.kind]) : null),
+      hasKinds ? h("td", {}, KIND_WORDS[entry.kind] ? say(KIND_WORDS[entry.kind]) : null) : null,
     );
   }
 
@@ -151,9 +152,11 @@ export function mount(root, app) {
 
   function card(state) {
     for (const element of list.querySelectorAll("tr[data-id]")) element.classList.toggle("current", element.dataset.id === String(state.id));
-    const key = JSON.stringify([state.tokenizer, state.id]);
+    const isFound = answer === null || answer.entries.length > 0;
+    const key = JSON.stringify([state.tokenizer, state.id, isFound]);
     if (key === shownCard) return;
     shownCard = key;
+    if (!isFound) return detail.replaceChildren();
     if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, say("Select an entry for its details.")));
     const look = answer?.entries.find((entry) => entry.id === state.id) ?? null;
     const close = () => {
@@ -168,7 +171,7 @@ export function mount(root, app) {
     if (!answer) return null;
     const { tokenizer, query, by, kind: wanted } = JSON.parse(asked);
     const [name, source] = [captionName(tokenizer), sourceOf(app, tokenizer)];
-    const isOpen = Number.isInteger(app.state.id);
+    const isOpen = Number.isInteger(app.state.id) && answer.entries.length > 0;
     const card = isOpen ? [h("hr"), ...detail.children] : [];
     return {
       elements: [status, list, ...card],

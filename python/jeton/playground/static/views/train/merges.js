@@ -32,6 +32,7 @@ export function merges(app, run, text, onStep) {
   const layer = h("div", { class: "tokens layer", "aria-hidden": "true" });
   const box = h("div", { class: "symbolbox" }, after, layer);
   const [beforeTitle, afterTitle, barsTitle, madeTitle] = [h("h3"), h("h3", {}, say("After")), h("h3"), h("h3")];
+  const result = h("div", {}, afterTitle, box);
   const bars = h("table", { class: "bars" });
   const made = h("ol", { class: "made tokens", "aria-label": say("New tokens") });
   const values = [run.corpus_bytes / run.corpus_tokens, ...run.steps.map((step) => step.bytes_per_token)];
@@ -48,7 +49,7 @@ export function merges(app, run, text, onStep) {
     headline,
     sentence,
     figures,
-    h("section", { class: "text" }, beforeTitle, before, afterTitle, box),
+    h("section", { class: "text" }, h("div", {}, beforeTitle, before), result),
     h("div", { class: "columns" }, h("section", {}, barsTitle, bars), h("section", {}, madeTitle, made), plot.element),
   );
   let at = -1;
@@ -61,7 +62,7 @@ export function merges(app, run, text, onStep) {
     drawHead(step);
     beforeTitle.textContent = step ? say("Before, with the pair marked") : say("The text as initial symbols");
     before.replaceChildren(sequence(step ? at - 1 : 0, "pair", say("The text before this merge")).element);
-    afterTitle.hidden = box.hidden = !step;
+    result.hidden = box.hidden = !step;
     drawn = new Map();
     if (step) {
       const { element: tokens, keys } = sequence(at, "new", say("The text after this merge"));

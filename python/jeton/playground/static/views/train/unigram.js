@@ -20,6 +20,7 @@ export function unigram(app, run, text) {
   const dir = direction(text);
   const [before, after] = [h("div", { class: "pane", dir }), h("div", { class: "pane", dir })];
   const [beforeTitle, afterTitle] = [h("h3", {}, say("Before, with the pieces that are dropped marked")), h("h3")];
+  const former = h("div", {}, beforeTitle, before);
   const pieces = h("ol", { class: "made tokens", "aria-label": say("Pieces") });
   const piecesTitle = h("h3");
   const values = runs.map(({ corpus_tokens }) => run.corpus_bytes / corpus_tokens);
@@ -36,20 +37,20 @@ export function unigram(app, run, text) {
     headline,
     sentence,
     figures,
-    h("section", { class: "text" }, beforeTitle, before, afterTitle, after),
+    h("section", { class: "text" }, former, h("div", {}, afterTitle, after)),
     h("div", { class: "columns two" }, h("section", {}, piecesTitle, pieces), plot.element),
   );
 
   function go(at, quiet) {
-    const [now, former] = [runs[at], runs[at - 1]];
+    const [now, previous] = [runs[at], runs[at - 1]];
     const count = at ? say("Run {step} of {all}: {entries}", { step: number(at), all: number(last), entries: counted(now.size, "entry") }) : say("The largest vocabulary of this text: {entries}", { entries: counted(now.size, "entry") });
     headline.replaceChildren(h("span", { class: "count" }, count));
-    sentence.replaceChildren(...(at ? dropped(now, former) : [last ? say("Step forward, or press Play.") : say("The vocabulary size is not below that, so no piece is dropped.")]));
+    sentence.replaceChildren(...(at ? dropped(now, previous) : [last ? say("Step forward, or press Play.") : say("The vocabulary size is not below that, so no piece is dropped.")]));
     const rows = [[say("tokens"), number(now.corpus_tokens)], [say("bytes per token"), values[at].toFixed(3)], [say("vocabulary"), number(now.size)]];
     figures.replaceChildren(...rows.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value))));
-    beforeTitle.hidden = before.hidden = !at;
+    former.hidden = !at;
     const gone = new Set(now.dropped.map(([piece]) => piece));
-    before.replaceChildren(...(at ? [sequence(former, (piece) => (gone.has(piece) ? "new" : ""), say("The text before this run"))] : []));
+    before.replaceChildren(...(at ? [sequence(previous, (piece) => (gone.has(piece) ? "new" : ""), say("The text before this run"))] : []));
     afterTitle.textContent = at ? say("After") : say("The text in pieces");
     after.replaceChildren(sequence(now, () => "", say("The text after this run")));
     piecesTitle.textContent = say("{pieces} by score, the most probable first", { pieces: counted(now.pieces.length, "piece") });
