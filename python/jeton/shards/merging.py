@@ -448,7 +448,9 @@ class Totals:
         return {"arguments": totals} if totals else {}
 
     def _known_arguments(self) -> dict[str, SourceTotals]:
-        """Totals of several arguments; none if tasks of an earlier version of Jeton did not count them."""
+        """Totals of each corpus argument. Empty if there is only one, or if tasks of an earlier version of Jeton did
+        not count them.
+        """
         is_known = sum(row.tokens for row in self._arguments.values()) == self.sums["tokens"]
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 
