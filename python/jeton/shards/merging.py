@@ -83,6 +83,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
         missing = missing_tasks(folder, plan, number)
         if missing:
             some = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
+            some = f"{'task' if len(missing) == 1 else 'tasks'} {some}"
             of = f" of the stage {stage.name}" if len(plan.stages) > 1 else ""
             message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks{of} are not complete ({some})"
             raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
