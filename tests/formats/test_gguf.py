@@ -241,7 +241,10 @@ def test_an_unknown_pre_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
         ({"merges": ["l x"]}, "'l x' must be two tokens"),
         ({"merges": ["lo"]}, "'lo' must be two tokens"),
         ({"add_bos_token": 1}, "neither true nor false"),
-        ({"add_bos_token": True, "tokens": ["a", "aa"], "merges": ["a a"], "token_type": [1, 1]}, "texts get a bos token"),
+        (
+            {"add_bos_token": True, "tokens": ["a", "aa"], "merges": ["a a"], "token_type": [1, 1]},
+            "texts get a bos token",
+        ),
         ({"bos_token_id": "x"}, "not an integer"),
         ({"pre": 3}, "not a string"),
     ],
