@@ -198,6 +198,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             raise ConfigError(
                 f"row {row} has {longest} ids, more than {keyword('length', length)}; to shorten rows, pass "
                 f"max_length={length} to encode_batch",
+                option="length",
             )
         columns = np.arange(width)
         filled = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]

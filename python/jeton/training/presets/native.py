@@ -96,7 +96,7 @@ def _check_size(request: TrainingRequest) -> None:
         first_size = request.superwords.first_size(request.vocab_size - num_special)
         if first_size < alphabet:
             option = keyword("from_size", request.superwords.from_size)
-            raise ConfigError(f"{option} is too small: {alphabet} symbols of the alphabet need at least {alphabet}")
+            raise ConfigError(f"{option} leaves {first_size} entries to the first stage, but the alphabet alone has {alphabet}")
 
 
 def _learn(request: TrainingRequest, context: LearningContext) -> Learned:
