@@ -59,7 +59,8 @@ class _LazyGroup(click.Group):
 
             similar = get_close_matches(args[0], COMMANDS)
             if similar and "Did you mean" not in error.message:
-                error.message += f" Did you mean {', '.join(map(repr, similar))}?"
+                message = f"{error.message} Did you mean {', '.join(map(repr, similar))}?"
+                raise click.UsageError(message, error.ctx) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

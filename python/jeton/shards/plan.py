@@ -449,7 +449,9 @@ class Plan:
         for name in sorted(now, key=lambda name: name != "tokenizer"):  # it determines the type of the ids
             if name in ("inputs", "grown", "arguments") or now[name] == then[name]:
                 continue
-            if name == "conversations":
+            if name == "tokenizer":
+                before, after = (value and f"{value[:MAX_HASH]}…" for value in (then[name], now[name]))
+            elif name == "conversations":
                 before, after = ({"too_long": "cut", "mask": {}, **(one or {})} for one in (then[name], now[name]))
                 name = next(key for key in before if before[key] != after[key])
                 before, after = before[name], after[name]
@@ -461,8 +463,6 @@ class Plan:
                 )
             else:
                 before, after = then[name], now[name]
-            if name == "tokenizer":
-                before, after = (value and f"{value[:MAX_HASH]}…" for value in (before, after))
             what = OPTIONS.get(name, name)
             message = f"{folder} was planned with {named(what)} {_shown(before)}, but this call has {_shown(after)}"
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
