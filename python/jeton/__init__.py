@@ -75,7 +75,8 @@ def __getattr__(name: str) -> object:
         from .util.hints import NAMES
 
         hint = f"; in Jeton: {NAMES[name]}" if name in NAMES else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        message = f"module {__name__!r} has no attribute {name!r}{hint}"
+        raise AttributeError(message, name=name, obj=__import__("sys").modules[__name__])
     value: object = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)  # `importlib` would be imported
     globals()[name] = value
     return value

@@ -1821,7 +1821,8 @@ def _texts(
 ) -> tuple[list[str | bytes], list[str | bytes] | None]:
     """Lists of the texts of a batch and of their second texts."""
     if isinstance(texts, str | bytes):
-        raise ConfigError(f"{function} takes a list of texts; for one text, call encode or pass [text]", option="texts")
+        one = function.removesuffix("_batch")
+        raise ConfigError(f"{function} takes a list of texts; for one text, call {one} or pass [text]", option="texts")
     if isinstance(pairs, str | bytes):
         raise ConfigError(f"{function} takes a list of pairs; for one pair, pass [text], [pair]", option="pairs")
     first = _list(texts, "texts", "str or bytes")

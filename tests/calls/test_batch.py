@@ -677,9 +677,9 @@ def test_numbers_at_their_limits() -> None:
 def test_wrong_padding_is_refused() -> None:
     batch = BERT.encode_batch(["ab", "abcd"])
     for options, message in (
-        ({"length": 5}, r"length=5: row 1 has 6 ids; encode_batch\(…, max_length=5\) truncates"),
-        ({"length": 3, "multiple_of": 5}, "length=3: row 1 has 6 ids"),
-        ({"length": 0}, "length=0: row 1 has 6 ids"),
+        ({"length": 5}, r"row 1 has 6 ids, more than length=5; to shorten rows, pass max_length=5"),
+        ({"length": 3, "multiple_of": 5}, "row 1 has 6 ids, more than length=3"),
+        ({"length": 0}, "row 1 has 6 ids, more than length=0"),
         ({"length": -1}, "length=-1 is not an integer"),
         ({"length": "max"}, "length='max'"),
         ({"multiple_of": 0}, "multiple_of=0"),

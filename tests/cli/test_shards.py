@@ -61,7 +61,7 @@ def test_plan_run_and_merge_report_their_state(run: Run, rows: Path, tok: Path, 
     assert idle.startswith("the last task completed ")
     early = run("shards", "merge", out)
     assert early.code == 1
-    assert "tasks are not complete (0, 2, 3, " in early.err
+    assert "tasks are not complete (tasks 0, 2, 3, " in early.err
     assert run("shards", "run", out, "--runner", "processes", "--workers", 1).code == 0
     assert run("shards", "merge", out).code == 0
     assert run("shards", "verify", out).code == 0

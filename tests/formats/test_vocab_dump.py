@@ -53,7 +53,7 @@ def test_a_dump_is_written_under_several_names_and_not_read(tmp_path: Path, tok:
         assert (tmp_path / name).read_text("utf-8").splitlines() == list(lines(tok))
     with pytest.raises(jeton.FormatError, match="no tokenizer of any known format"):
         jeton.load(tmp_path / "a.vocab")
-    with pytest.raises(jeton.ConfigError, match=r"'\.txt'.*tekken\.json and vocab\.txt.*format="):
+    with pytest.raises(jeton.ConfigError, match=r"'\.txt'.*tekken\.json or vocab\.txt.*format="):
         tok.save(tmp_path / "b.txt")
 
 

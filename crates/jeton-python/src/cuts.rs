@@ -1,4 +1,4 @@
-//! Parts of a text within a number of tokens; numbers of tokens, up to a limit or of many texts.
+//! Cuts texts to a number of tokens, and counts tokens: up to a limit, or of many texts.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};

@@ -5,7 +5,7 @@ compare              tokenizers on one text; text_difference: two texts by one t
 corpus_comparison    tokenizers on a corpus, with its plot
 measure              bytes per token and more: measure_run measures, measure_table has the result, with views and plot
 sizes                every vocabulary size of one training, into a sizes_table, with its plot
-cost                 tokens, price, and documents over a context window
+cost                 tokens, price, and documents longer than a context window
 parallel/            tokens of parallel text by language
 equality             two tokenizers on comparison_texts: edge_cases and generated_texts
 auditing/            rules that find faults of one tokenizer

@@ -196,8 +196,9 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         if longest > width:
             row = int(lengths.argmax())
             raise ConfigError(
-                f"{keyword('length', length)}: row {row} has {longest} ids; encode_batch(…, "
-                f"max_length={length}) truncates",
+                f"row {row} has {longest} ids, more than {keyword('length', length)}; to shorten rows, pass "
+                f"max_length={length} to encode_batch",
+                option="length",
             )
         columns = np.arange(width)
         filled = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]

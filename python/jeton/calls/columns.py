@@ -172,7 +172,7 @@ def of_template(column: Column, item: Mapping[str, Any]) -> Part:
 def dtype_of(column: Column) -> str:
     """The dtype of a column; raises for another name."""
     if column not in COLUMNS:
-        raise wrong("column", column, ", ".join(f'"{name}"' for name in COLUMNS))
+        raise wrong("column", column, f"one of {', '.join(COLUMNS)}")
     return {"ids": "<u4", "special_tokens_mask": "?"}.get(column, "<i8")
 
 

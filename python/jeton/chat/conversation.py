@@ -432,7 +432,8 @@ class Conversation:
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds the text of a rendering after that of `ids`, or returns the reason why it does not begin with that.
+        """Finds where the text after that of `ids` starts in a rendering; or returns why the rendering does not begin
+        with their text.
 
         Args:
             rendering: messages, the reply, and messages after it.

@@ -157,7 +157,9 @@ def _refuse(
             continue  # a special token that only normalization produces
         if raises:
             raise SpecialTokenError(
-                f"a message contains the special token {token!r}, at character {match.start} of the chat",
+                f"a message contains the special token {token!r}, at character {match.start} of the chat; "
+                f"pass {keyword('special', 'all')} to permit it, {keyword('special', 'none')} to encode its spelling "
+                "as plain text",
                 token=token,
                 position=match.start,
             )

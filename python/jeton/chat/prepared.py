@@ -123,8 +123,8 @@ def _remedy(tok: HasCore) -> str:
         return (
             f"pass {keyword('template')} with a Jinja template; none of Jeton's own ({', '.join(PRESETS)}) "
             "fits the tokenizer's special tokens; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) "
-            "(jeton add-tokens --chat-template chatml) adds those of ChatML; jeton.chat_count(tok, messages) "
-            "(jeton chat count) estimates what OpenAI's API counts"
+            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT) adds those of ChatML; "
+            "jeton.chat_count(tok, messages) (jeton chat count) estimates what OpenAI's API counts"
         )
     names = [repr(name) for name in names]
     return (
@@ -148,5 +148,5 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     if missing:
         raise ChatTemplateError(
             f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
-            f"tok.add_tokens({missing!r}) adds them"
+            f"tok.add_tokens({missing!r}) (jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT) adds them"
         )

@@ -572,7 +572,7 @@ class _Derivation:
             if one is not None
         ]
         if len(set(texts)) == 1 and len(self._specials(texts[0])) > 1:
-            # The template may write a prompt in any case; before another message it does not.
+            # The template may write a generation prompt even if none is asked for, but not before another message.
             other = self._render([*messages, {"role": "user", "content": "x"}], False)
             after = self._behind(other, message, behind, plain.of(plain.marks[mark]))
             texts += [] if after is None else [after]

@@ -166,7 +166,7 @@ def render(
         except JetonError:
             raise
         except Exception as error:  # a template can raise any exception
-            raise _failure(error, template) from error
+            raise _failure(error, template, messages) from error
     return "".join(texts), pieces
 
 
@@ -352,7 +352,7 @@ _CLASSES = {
 _OWN_CLASS = re.compile(rf"\b(?:jeton\.chat\.\w+\.)?({'|'.join(_CLASSES)})\b")
 
 
-def _failure(error: Exception, template: Template) -> ChatTemplateError:
+def _failure(error: Exception, template: Template, messages: Sequence[Mapping[str, Any]]) -> ChatTemplateError:
     """Turns an exception of a rendering into an error that names the template's line."""
     from jinja2 import TemplateError, TemplateRuntimeError
     from jinja2.exceptions import SecurityError
@@ -370,7 +370,18 @@ def _failure(error: Exception, template: Template) -> ChatTemplateError:
     if isinstance(error, TemplateError) and not isinstance(error, TemplateRuntimeError):
         return ChatTemplateError(f"the chat template rejects the messages{place}: {text}", line=line)
     text = _OWN_CLASS.sub(lambda match: _CLASSES[match[1]], text)
-    return ChatTemplateError(f"the chat template failed{place}: {text}", line=line)
+    return ChatTemplateError(f"the chat template failed{place}: {text}{_unusual(messages)}", line=line)
+
+
+def _unusual(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Names the first message without content or with one of a wrong type, as a clause; empty if there is none."""
+    for index, message in enumerate(messages):
+        if "content" not in message:
+            if not message.keys() & {"tool_calls", "reasoning_content", "reasoning", "thinking"}:
+                return f"; message {index} has no content"
+        elif not isinstance(message["content"], str | list | tuple | Mapping | None):
+            return f"; the content of message {index} is not text: {message['content']!r:.60}"
+    return ""
 
 
 def is_refusal(error: ChatTemplateError) -> bool:

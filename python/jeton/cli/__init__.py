@@ -48,6 +48,21 @@ class _LazyGroup(click.Group):
         command = getattr(import_module(f".{name}", __name__), name)
         return command if isinstance(command, click.Command) else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Names similar commands if there is none of a name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            similar = get_close_matches(args[0], COMMANDS)
+            if similar and "Did you mean" not in error.message:
+                message = f"{error.message} Did you mean {', '.join(map(repr, similar))}?"
+                raise click.UsageError(message, error.ctx) from None
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the commands by section, in columns of one width."""
         width = max(map(len, COMMANDS))

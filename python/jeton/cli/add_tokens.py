@@ -32,7 +32,12 @@ __all__ = ["add_tokens"]
 @click.option(
     "--plain", is_flag=True, help="Add tokens that are always matched; default: special tokens, matched by permission."
 )
-@click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable).")
+@click.option(
+    "--accept-loss",
+    multiple=True,
+    metavar="NAME",
+    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+)
 @role_options
 @tokenizer_option
 @common_options

@@ -287,5 +287,9 @@ def _read(file: BinaryIO) -> tuple[Any, Any, Any]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the messages are not JSON: {str(error)[:100]}", format="json") from None
     if isinstance(data, dict):
-        return data.get("messages"), data.get("tools"), data.get("variables")
+        if "messages" not in data:
+            keys = ", ".join(map(repr, list(data)[:8])) or "no keys"
+            message = f'the object has no "messages", a list of {{"role": …, "content": …}}; it has {keys}'
+            raise FormatError(message, format="json")
+        return data["messages"], data.get("tools"), data.get("variables")
     return data, None, None

@@ -49,7 +49,12 @@ PIECE_BYTES = 4096
 @click.argument("source", metavar="IN")
 @click.argument("output", metavar="OUT")
 @click.option("--to", "format", type=click.Choice(READABLE), help="Output format. Default: by the suffix of OUT.")
-@click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that the format may lose (repeatable).")
+@click.option(
+    "--accept-loss",
+    multiple=True,
+    metavar="NAME",
+    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+)
 @click.option(
     "--texts",
     multiple=True,

@@ -1,4 +1,4 @@
-"""``jeton cost``: tokens and price of a corpus, and documents over a context window."""
+"""``jeton cost``: tokens and price of a corpus, and documents longer than a context window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .options import Command, CommonOptions, Count, common_options, corpus_optio
 from .streams import input_corpus, write, write_json
 
 
-@click.command(cls=Command, short_help="Compute the price of texts, and find documents over a context window.")
+@click.command(cls=Command, short_help="Compute the price of texts, and find documents longer than a context window.")
 @tokenizers_option()
 @click.option(
     "--price",

@@ -173,7 +173,7 @@ def _from_json(data: bytes, name: str) -> array[int]:
             raise ValueError("expected a list of integers, or an object with such a list as ids")
         return array("I", ids)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{name}: not ids in JSON ({error})", format="ids") from None
+        raise FormatError(f"{name}: not a JSON list of ids ({error})", format="ids") from None
     except OverflowError:
         message = f"{name}: ids are integers from 0 to {2**32 - 1}"
         raise FormatError(message, format="ids") from None

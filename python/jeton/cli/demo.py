@@ -155,7 +155,7 @@ def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) 
         pair = f"{visible(tok.id_to_bytes(step.left))} + {visible(tok.id_to_bytes(step.right))}"
         times = translate("{number} times", number=f"{step.pair_count:>11,}")
         write(f"  {step.rank:>2}  {padded(pair, 12)} → {padded(visible(step.token), 8)} = {step.id}  {times}")
-    write(translate("  and the last one: {token}", token=visible(tok.id_to_bytes(tok.merges[-1][2]))))
+    write(translate("  the last merge made: {token}", token=visible(tok.id_to_bytes(tok.merges[-1][2]))))
 
 
 def _write_sentences(tok: jeton.Tokenizer) -> None:
@@ -171,7 +171,11 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         ids = f"    {' '.join(map(str, tokens.ids))}"
         write(textwrap.fill(ids, width or len(ids), subsequent_indent="    "))
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            write(translate("    ⟨…⟩: bytes of a split character; with more such text, it is one token"))
+            write(
+                translate(
+                    "    ⟨…⟩: bytes of a split character; trained on more such text, the character would be one token"
+                )
+            )
 
 
 def _write_next_steps(output: str) -> None:

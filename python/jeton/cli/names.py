@@ -6,6 +6,7 @@ import click
 
 import jeton
 
+from ..util.messages import translate
 from .options import Command, CommonOptions, common_options
 from .streams import write, write_json
 
@@ -24,12 +25,16 @@ def names(common: CommonOptions, words: tuple[str, ...]) -> None:
       jeton names gpt-4
       jeton names --json | jq -r 'select(.is_local).name'
     """
+    is_found = False
     for named in jeton.names():
         spelled = (named.name, *named.aliases, *named.models, *(f"{prefix}*" for prefix in named.model_prefixes))
         if not all(any(word.lower() in name.lower() for name in spelled) for word in words):
             continue
+        is_found = True
         if common.as_json:
             write_json(named)
         else:
             others = ", ".join(spelled[1:])
             write(f"{'*' if named.is_local else ' '} {named.name:<16}{'  ' + others if others else ''}".rstrip())
+    if not is_found:
+        common.say(translate("no name or model contains {words}", words=", ".join(map(repr, words))))

@@ -347,6 +347,7 @@ def corpus_options(command: Function) -> Function:
         "--errors",
         type=click.Choice(["strict", "replace", "skip"]),
         default="strict",
+        show_default=True,
         help="Policy for bytes that are not UTF-8: fail; replace them with U+FFFD and count them; or skip the record. "
         "skip also omits rows and files that cannot be read, with a warning and exit code 3.",
     )
@@ -485,7 +486,9 @@ class Share(click.ParamType[tuple[str, Fraction]]):
 def errors_option(command: Function) -> Function:
     """Adds --errors."""
     help = "Policy for bytes that are not UTF-8, if the tokenizer needs UTF-8: fail, or replace them with U+FFFD."
-    return click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help=help)(command)
+    return click.option(
+        "--errors", type=click.Choice(["strict", "replace"]), default="strict", show_default=True, help=help
+    )(command)
 
 
 def permission(special: tuple[str, ...]) -> Literal["none", "all", "raise"] | set[str]:

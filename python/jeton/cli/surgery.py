@@ -83,7 +83,10 @@ def surgery_options(command: Function) -> Function:
 
     @click.option("-o", "--output", "path", required=True, metavar="OUT", help="Output: my.json, or a folder.")
     @click.option(
-        "--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable)."
+        "--accept-loss",
+        multiple=True,
+        metavar="NAME",
+        help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
     )
     @click.option("--plan", metavar="FILE", help="Write the plan of embedding rows as JSON.")
     @click.option(

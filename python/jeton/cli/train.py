@@ -62,7 +62,7 @@ SMALL_SIZE = 400
 )
 @click.option("--min-frequency", type=Count(), metavar="N", help="Minimum frequency of a pair to be merged.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
-@click.option("--unk-token", metavar="T", help="Unknown token, for characters outside the alphabet (level char).")
+@click.option("--unk-token", metavar="T", help="Adds an unknown token to the model (level char).")
 @click.option("--end-of-word", metavar="MARK", help='End-of-word mark, such as "</w>".')
 @click.option(
     "--end-of-word-style",
@@ -90,9 +90,14 @@ SMALL_SIZE = 400
     "from_size",
     type=Count(),
     metavar="N",
-    help="Let merges cross word boundaries from N entries on.",
+    help="Let merges cross word boundaries once the vocabulary has N entries.",
 )
-@click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable).")
+@click.option(
+    "--accept-loss",
+    multiple=True,
+    metavar="NAME",
+    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+)
 @role_options
 @memory_options
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write a table of the merges.")

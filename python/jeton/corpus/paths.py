@@ -129,7 +129,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
                 entries.append(Entry(match, match, is_named, not os.path.exists(match)))
         return sorted(entries, key=lambda entry: _sort_key(entry.file))
     shown = path if len(path) <= 80 else path[:77] + "..."
-    hint = "no such file, folder or glob; to pass a text itself, give it in a list: [text]"
+    hint = "no such file, folder or glob; for a text itself, pass [text]"
     raise FileNotFoundError(errno.ENOENT, hint, shown)
 
 
@@ -457,7 +457,9 @@ def remote_call(url: str, ask: Callable[[], T]) -> T:
         if error.filename is not None:
             raise
         number = error.errno or next((number for kind, number in ERRNOS if isinstance(error, kind)), errno.EIO)
-        raise OSError(number, str(error), url) from error  # errno selects the subclass
+        # Some file systems raise an error with the URL alone, from that of the connection.
+        reason = f"cannot be read: {error.__cause__}" if str(error) == url and error.__cause__ else str(error)
+        raise OSError(number, reason, url) from error  # errno selects the subclass
     except Exception as error:
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", url) from error
 

@@ -322,6 +322,8 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
     """Rejects arguments that do not apply to the format."""
     for name, value in given.items():
         if value is not None and name not in names:
+            if name == "pattern":
+                raise ConfigError(f"{keyword(name)} is for formats without a pattern; this file contains its own")
             raise ConfigError(f"{keyword(name)} does not apply to this format, whose files contain it")
 
 

@@ -23,8 +23,8 @@ class error_context:  # noqa: N801  (used as a function, like those of `contextl
     """Context manager that adds the file's name and format to errors that are raised while it is read.
 
     Raises:
-        FormatError, UnsupportedFeatureError: with source and format. Contradictory entries are a `FormatError`; an
-            error in an argument of the caller stays a `ConfigError`.
+        FormatError, UnsupportedFeatureError: with source and format. A `ConfigError` about entries of the file
+            becomes a `FormatError`; one about an argument of the caller stays a `ConfigError`.
     """
 
     def __init__(self, source: str, format: str) -> None:

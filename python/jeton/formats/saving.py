@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -68,11 +69,10 @@ def format_of(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
     if format is None:
-        known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
-        names = " and ".join(_NAMES)
+        *known, last = filter(None, _SUFFIXES)
         raise ConfigError(
-            f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or {names}; or pass "
-            f"{keyword('format')}"
+            f"no format has the suffix {suffix!r}; use {', '.join(known)} or {last}, a file named "
+            f"{' or '.join(_NAMES)}, or no suffix for a folder; or pass {keyword('format')}"
         )
     return format
 
@@ -94,6 +94,9 @@ def save(
     format = format_of(path) if format is None else format
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
+    parent = os.path.dirname(os.fspath(path))
+    if parent and format not in ("folder", "merges.txt") and not os.path.isdir(parent):
+        raise FileNotFoundError(errno.ENOENT, "the folder to save in does not exist", parent)
     if like is None:
         _WRITERS[format](tok, path, accept_loss)
     elif format == "gguf":

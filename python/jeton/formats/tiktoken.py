@@ -70,8 +70,8 @@ def read(
         if known is None:
             names = ", ".join(Pattern.names())
             raise ConfigError(
-                f"{source} is a rank file, which has no pattern, and its content is not in the registry: "
-                f"pass {keyword('pattern')} with a name ({names}) or a regex",
+                f"{source}: a .tiktoken file contains no pattern, and Jeton does not recognize this one; pass "
+                f"{keyword('pattern')} with a name ({names}) or a regex",
                 option="pattern",
             )
         pattern, normalizer = known.pattern, known.normalizer
@@ -128,7 +128,11 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """
     model, pattern = tok.definition.model, tok.definition.pattern
     if not isinstance(model, Bpe) or not tok.definition.is_byte_level or model.end_of_word is not None:
-        raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
+        raise UnsupportedFeatureError(
+            "a .tiktoken file holds only byte-level BPE that does not mark the ends of words",
+            format="tiktoken",
+            feature="model",
+        )
     if model.ranks != "tokens" and (why := tok._core.rank_file_differs()) is not None:
         raise _other("merges", f"merges whose order differs from the ids of their results: {why}")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
@@ -151,4 +155,4 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def _other(feature: str, what: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(f"a rank file cannot hold {what}", format="tiktoken", feature=feature)
+    return UnsupportedFeatureError(f"a .tiktoken file cannot hold {what}", format="tiktoken", feature=feature)

@@ -179,8 +179,8 @@ def train_fast(
 ) -> list[Merge]:
     """Learn the merges of `train` of step 4, from the same arguments.
 
-    `work` is counted up: symbols "read" (each once at the start; then four at each place of a merge, the pair and its
-    two neighbors), entries "pushed" to the heap, and entries that were "stale" when they came to the top.
+    Adds to the counters of `work`: symbols "read" (each once at the start; then four at each place of a merge, the
+    pair and its two neighbors), entries "pushed" to the heap, and entries that were "stale" when they came to the top.
 
     Raises:
         ValueError: If the tie rule is unknown.

@@ -170,8 +170,10 @@ class ShardFolder:
             FormatError: it is not one, it has been changed, or it is of another version.
         """
         if not self.has(PLAN):
+            if isinstance(self.storage, LocalStorage) and not self.storage.path.is_dir():
+                raise ShardError(f"there is no folder {self}", path=str(self))
             hint = self._parts() or "jeton.shards.plan (jeton shards plan) writes it"
-            raise ShardError(f"{self}: no plan.json; {hint}", path=str(self))
+            raise ShardError(f"{self} is not a folder of shards (no plan.json); {hint}", path=str(self))
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:

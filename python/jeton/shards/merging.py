@@ -83,6 +83,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
         missing = missing_tasks(folder, plan, number)
         if missing:
             some = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
+            some = f"{'task' if len(missing) == 1 else 'tasks'} {some}"
             of = f" of the stage {stage.name}" if len(plan.stages) > 1 else ""
             message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks{of} are not complete ({some})"
             raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
@@ -448,7 +449,9 @@ class Totals:
         return {"arguments": totals} if totals else {}
 
     def _known_arguments(self) -> dict[str, SourceTotals]:
-        """Totals of several arguments; none if tasks of an earlier version of Jeton did not count them."""
+        """Totals of each corpus argument. Empty if there is only one, or if tasks of an earlier version of Jeton did
+        not count them.
+        """
         is_known = sum(row.tokens for row in self._arguments.values()) == self.sums["tokens"]
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 

@@ -128,6 +128,7 @@ OPTIONAL: dict[str, Check] = {
 # Fields that are left out of the JSON if they are None or empty, so that older plans keep their digest.
 LEFT_OUT = ("shuffle", "packing", "chat", "conversations", "grown", "keep", "hash_range", "arguments")
 MAX_ARGUMENTS = 1000  # maximum number whose totals a manifest lists
+MAX_HASH = 12  # characters of a fingerprint in a message
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Policies for conversations that are longer than a row, the default first; "cut" is that of older plans.
@@ -445,10 +446,12 @@ class Plan:
             ConfigError: they differ; names the first difference.
         """
         now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
-        for name in now:
+        for name in sorted(now, key=lambda name: name != "tokenizer"):  # it determines the type of the ids
             if name in ("inputs", "grown", "arguments") or now[name] == then[name]:
                 continue
-            if name == "conversations":
+            if name == "tokenizer":
+                before, after = (value and f"{value[:MAX_HASH]}…" for value in (then[name], now[name]))
+            elif name == "conversations":
                 before, after = ({"too_long": "cut", "mask": {}, **(one or {})} for one in (then[name], now[name]))
                 name = next(key for key in before if before[key] != after[key])
                 before, after = before[name], after[name]

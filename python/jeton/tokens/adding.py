@@ -36,8 +36,8 @@ def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, speci
     added: dict[int, AddedToken] = {}
     contents: set[str] = set()
     next_id = tok.vocab_size
-    for given in items(tokens, "tokens", "a list of tokens"):
-        content = given.content if isinstance(given, AddedToken) else spell(given, "tokens").decode()
+    for index, given in enumerate(items(tokens, "tokens", "a list of tokens")):
+        content = given.content if isinstance(given, AddedToken) else spell(given, f"tokens[{index}]").decode()
         id = _entry(tok, content)
         known = None if id is None else tok.added_tokens.get(id)
         if isinstance(given, AddedToken):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Special", "permission", "spell"]
 
+MAX_SHOWN = 8  # special tokens in an error
+
 Special: TypeAlias = 'Literal["none", "all", "raise"] | Collection[str]'
 
 
@@ -52,7 +54,8 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
         )
     for token in special:
         if token not in special_tokens:
-            known = f"it has: {', '.join(map(repr, special_tokens))}" if special_tokens else "it has no special tokens"
+            some = [*map(repr, list(special_tokens)[:MAX_SHOWN]), *(["…"] if len(special_tokens) > MAX_SHOWN else [])]
+            known = f"it has: {', '.join(some)}" if some else "it has no special tokens"
             raise SpecialTokenError(f"the tokenizer has no special token {token!r}; {known}", token=token)
     if len(special) >= len(special_tokens) and all(token in special for token in special_tokens):
         return "all"

@@ -207,7 +207,9 @@ def _create(path: str) -> int:
 
 
 def _link(temporary: str, target: str) -> bool:
-    """Renames a file to a name that does not exist; False on a file system without hard links."""
+    """Gives a temporary file its final name, unless a file has that name already; returns False if the file system
+    has no hard links.
+    """
     try:
         os.link(temporary, target)
     except OSError as error:

@@ -5,8 +5,8 @@
 //! ascending id, so the entries that overflow a bucket are rare ones. The bucket's fourth id then says that it is
 //! incomplete, and a bitmap says which texts may be such entries.
 //!
-//! The table is built once and read-only, so all threads share it. Memory: 64 bytes for one or two entries.
-//! [`super::batch`] probes it for many pretokens at once.
+//! The table is built once and read-only, so all threads share it. Memory: 64 bytes per bucket, which on
+//! average holds one or two entries. [`super::batch`] probes it for many pretokens at once.
 
 use std::fmt;
 

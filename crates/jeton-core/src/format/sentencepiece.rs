@@ -266,7 +266,7 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
         let length = decode_varint(&mut rest).map_err(|error| wrong("", error))?;
         let inside = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let Some((inside, after)) = inside else {
-            let message = format!("a field of {length} bytes in a file that has {} left", rest.len());
+            let message = format!("the file is cut off: a field of {length} bytes, of which it has {}", rest.len());
             return Err(Error::format(message, place(String::new())));
         };
         rest = after;

@@ -109,7 +109,7 @@ impl Automaton {
 pub(super) struct WithoutFarLooks {
     /// The pattern, in which any run of characters of the set is one match.
     pub(super) tree: SyntaxNode,
-    /// Characters in the matches that depend on these lookaheads.
+    /// The characters that can occur in a match decided by one of these lookaheads.
     pub(super) set: ClassUnicode,
 }
 

@@ -81,7 +81,7 @@ pub fn for_each_symbol(
         }
         Level::Char => {
             let text = std::str::from_utf8(pretoken)
-                .map_err(|e| Error::text("a character-level tokenizer needs UTF-8", e.valid_up_to()))?;
+                .map_err(|e| Error::text("the text is not UTF-8, which this tokenizer needs", e.valid_up_to()))?;
             for (i, c) in text.char_indices() {
                 let ends_word = suffix && i + c.len_utf8() == text.len();
                 each(Symbol { unit: Some(c.into()), ends_word, inside: false }, i)?;

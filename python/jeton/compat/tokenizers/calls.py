@@ -19,7 +19,7 @@ from .state import Built, Frame
 
 __all__ = ["PLAIN", "Call", "FramedCall", "TextCall", "columns_of"]
 
-# Settings of a call without truncation and padding, without and with the template.
+# Settings of a call that neither truncates nor pads: first without the template, then with it.
 PLAIN: tuple[dict[str, Any], ...] = tuple(
     {
         "is_pretokenized": False,

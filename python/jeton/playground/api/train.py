@@ -221,6 +221,6 @@ def _pieces(tok: Tokenizer) -> dict[str, float]:
 
 
 def _looks(run: Replay, tokens: Mapping[int, str]) -> dict[str, Any]:
-    """Returns id -> look, each drawn without neighbors."""
+    """Returns, for each id, how its token is drawn alone."""
     drawn = {id: draw([(id, bytes.fromhex(data))]).to_json()["table"][0] for id, data in tokens.items()}
     return {str(id): look for id, look in drawn.items()}

@@ -92,6 +92,13 @@ def _check_size(request: TrainingRequest) -> None:
     if request.vocab_size < least:
         what = f"{alphabet} symbols of the alphabet and {num_special} special tokens"
         raise ConfigError(f"{keyword('vocab_size', request.vocab_size)} is too small: {what} need at least {least}")
+    if request.superwords is not None and isinstance(request.superwords.from_size, int):
+        first_size = request.superwords.first_size(request.vocab_size - num_special)
+        if first_size < alphabet:
+            option = keyword("from_size", request.superwords.from_size)
+            raise ConfigError(
+                f"{option} leaves {first_size} entries to the first stage, but the alphabet alone has {alphabet}"
+            )
 
 
 def _learn(request: TrainingRequest, context: LearningContext) -> Learned:
