@@ -87,7 +87,7 @@ class TestPlaces:
         assert texts(open_corpus([folder / "b.txt", "text"])) == ["b.txt", "text"]
 
     def test_a_missing_path_says_how_to_pass_text(self, tmp_path: Path) -> None:
-        with pytest.raises(FileNotFoundError, match=r"in a list: \[text\]") as caught:
+        with pytest.raises(FileNotFoundError, match=r"for a text itself, pass \[text\]") as caught:
             open_corpus("To be, or not to be")
         assert caught.value.filename == "To be, or not to be"
         with pytest.raises(FileNotFoundError, match=r"\[text\]") as caught:
@@ -340,7 +340,7 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("corpus", "message"),
         [
-            (b"text", r"in a list: \[text\]"),
+            (b"text", r"for a text itself, pass \[text\]"),
             (3, "of type int"),
             (None, "of type NoneType"),
             ({"low": 5}, "of type dict"),
@@ -452,9 +452,9 @@ class TestBombs:
         with path.open("wb") as file:
             file.truncate(1 << 42 if os.name == "posix" else 1 << 20)
         monkeypatch.setattr(streams, "available", lambda: 1 << 20)
-        with pytest.raises(FormatError, match="half of the memory"):
+        with pytest.raises(FormatError, match="half of this machine's memory"):
             list(open_corpus(path))
-        with pytest.raises(FormatError, match="half of the memory"):
+        with pytest.raises(FormatError, match="half of this machine's memory"):
             list(open_corpus(io.BytesIO(b"x" * (2 << 20))))
 
 

@@ -183,7 +183,7 @@ def test_invalid_weights_are_refused(weight: object) -> None:
 
 
 def test_a_weight_over_64_bits_is_an_error() -> None:
-    with pytest.raises(jeton.TrainingError, match="passes"):
+    with pytest.raises(jeton.TrainingError, match="a count exceeds 2"):
         jeton.Counts.from_mapping({"a": 1 << 63}).scaled(2)
 
 

@@ -126,7 +126,7 @@ def test_damaged_json_is_an_error(change: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("text", ["\ud83d\ude00", "a\ud800"])
 def test_surrogates_are_refused_as_pairs_too(text: str) -> None:
-    with pytest.raises(jeton.ConfigError, match=r"the surrogate '\\ud8"):
+    with pytest.raises(jeton.ConfigError, match=r"the lone surrogate '\\ud8"):
         core_json({"type": "Prepend", "prepend": text})
     with pytest.raises(jeton.ConfigError, match="surrogate"):
         jeton.count_pretokens(["low"], normalizer=[{"type": "Prepend", "prepend": text}], progress=False)

@@ -603,7 +603,7 @@ class TestNamed:
 def test_the_error_for_a_folder_without_texts_lists_its_files(tmp_path: Path) -> None:
     for name in ("a.md", "b.md", "c.json"):
         (tmp_path / name).write_text("{}")
-    with pytest.raises(FileNotFoundError, match=r"of 2 \.md \(a\.md, b\.md\), 1 JSON without rows \(c\.json\)"):
+    with pytest.raises(FileNotFoundError, match=r"2 \.md \(a\.md, b\.md\), 1 JSON without rows \(c\.json\)"):
         open_corpus(tmp_path)
     with pytest.raises(FileNotFoundError, match="include and exclude leave"):
         open_corpus(tmp_path, include=["*.txt"])

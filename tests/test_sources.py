@@ -332,7 +332,7 @@ class TestWeights:
         assert (folder / "source-0000" / "state.json").exists()
         assert jeton.count_pretokens(sources, progress=False, **options) == expected
         assert jeton.count_pretokens(sources, progress=False, **options) == expected
-        with pytest.raises(ConfigError, match="is of another corpus"):
+        with pytest.raises(ConfigError, match="belongs to another corpus"):
             jeton.count_pretokens([Source(texts[1], 2), sources[1]], progress=False, **options)
 
     def test_rare_pretokens_are_left_out_of_the_sum(self) -> None:
@@ -347,7 +347,7 @@ class TestWeights:
             Source("x", weight)
 
     def test_documents_among_sources_are_refused(self) -> None:
-        with pytest.raises(ConfigError, match=r"corpus\[1\] is of type str, among sources"):
+        with pytest.raises(ConfigError, match=r"corpus\[1\] is of type str, but other items are sources"):
             open_corpus([Source(["a"]), "b"])  # type: ignore[list-item]
         with pytest.raises(ConfigError, match="put sources into a list"):
             list(open_corpus(iter([Source(["a"])])))

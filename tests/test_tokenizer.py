@@ -430,7 +430,7 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.nbest("h", "2"), jeton.ConfigError, "n='2'"),
         (lambda: any_tok.nbest(5, 2), (TypeError, jeton.ConfigError), "a text must be str or bytes|one segmentation"),
         (lambda: any_tok.add_tokens(5), jeton.ConfigError, "tokens=5 is not a list of tokens"),
-        (lambda: any_tok.add_tokens([5]), jeton.ConfigError, "tokens=5 is not a token"),
+        (lambda: any_tok.add_tokens([5]), jeton.ConfigError, "tokens\[0\]=5 is not a token"),
         (lambda: any_tok.with_options(special=5), jeton.ConfigError, "special=5"),
         (lambda: jeton.Tokenizer.from_bytes(any_tok), jeton.ConfigError, "data=.* is not bytes"),
     ):
@@ -887,7 +887,7 @@ def test_entries_are_counted_and_are_members(kind: str) -> None:
     assert "<|no|>" not in tok
     assert "\ud800" not in tok
     assert b"\xff\xfe\xfd" not in tok
-    with pytest.raises(TypeError, match=r"a token must be bytes or str, not int; `id in tok\.vocab`"):
+    with pytest.raises(TypeError, match=r"a token must be bytes or str, not int; use `id in tok\.vocab`"):
         5 in tok  # type: ignore[operator]  # noqa: B015
     with pytest.raises(TypeError):
         iter(tok)  # type: ignore[call-overload]

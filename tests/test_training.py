@@ -245,7 +245,7 @@ def test_a_corpus_of_white_space_is_refused() -> None:
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="list"):
+    with pytest.raises(FileNotFoundError, match="for a text itself"):
         train("just some text", 300)
     with pytest.raises(FileNotFoundError):
         train(tmp_path / "missing.txt", 300)

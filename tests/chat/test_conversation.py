@@ -447,7 +447,7 @@ def test_wrong_calls_are_refused() -> None:
     with pytest.raises(UnknownTokenError):
         conv.add_sampled([10**6])
     for wrong in (["a"], [1.5], 3, None):
-        with pytest.raises(ConfigError, match="not a sequence of ids"):
+        with pytest.raises(ConfigError, match="is not a sequence of integer ids"):
             conv.add_sampled(wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownTokenError):
         conv.add_sampled([-1])

@@ -19,7 +19,7 @@ jinja2 = pytest.importorskip("jinja2")
 
 @pytest.mark.parametrize("own", [{}, [], (), 5, {"a": 1}, [{"name": "a"}], [{"template": None}]])
 def test_templates_are_a_text_or_texts_by_name(own: Any) -> None:
-    with pytest.raises(ChatTemplateError, match="neither a text nor texts by name"):
+    with pytest.raises(ChatTemplateError, match="neither a string nor a mapping of names to strings"):
         templates(own)
 
 

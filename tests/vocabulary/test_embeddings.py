@@ -146,7 +146,7 @@ def test_a_folder_of_shards_is_changed_file_by_file(tok: jeton.Tokenizer, done: 
     assert load(out / "model-2.safetensors")["lm_head.weight"].shape == (320, WIDTH)
     assert (out / "model-3.safetensors").read_bytes() == (folder / "model-3.safetensors").read_bytes()
     assert (read_embeddings(out)[: tok.vocab_size] == read_embeddings(folder)).all()
-    with pytest.raises(jeton.ConfigError, match="target is the source"):
+    with pytest.raises(jeton.ConfigError, match="target is the same as source"):
         done.plan.apply(folder, folder)
 
 
@@ -227,7 +227,7 @@ def test_new_rows_are_taken_from_a_donor(tok: jeton.Tokenizer, done: jeton.Surge
 def test_tensors_that_do_not_fit_are_refused(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     path, out = tmp_path / "in.safetensors", tmp_path / "out.safetensors"
     save(path, {"model.embed_tokens.weight": ("F32", np.ones((10, 2)))})
-    with pytest.raises(jeton.ConfigError, match=r"shape \[10, 2\], and the tokenizer has 266 ids"):
+    with pytest.raises(jeton.ConfigError, match=r"shape \[10, 2\], but the tokenizer has 266 ids"):
         done.plan.apply(path, out)
     save(path, {"nothing": ("F32", np.ones((300, 2)))})
     with pytest.raises(jeton.ConfigError, match="pass names="):

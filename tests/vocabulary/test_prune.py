@@ -132,7 +132,7 @@ class TestRefused:
             jeton.prune(tok, **options)
 
     def test_counts_of_another_pattern(self, tok: Tokenizer) -> None:
-        with pytest.raises(ConfigError, match="pattern 'o200k', and the tokenizer has pattern 'gpt2'"):
+        with pytest.raises(ConfigError, match="pattern 'o200k', but the tokenizer has pattern 'gpt2'"):
             jeton.prune(tok, corpus=jeton.count_pretokens(CORPUS, progress=False))
 
     def test_unsupported_models(self) -> None:

@@ -291,7 +291,7 @@ def compare(
         tokenizer     tokens  bytes/token  own tokens
         bytes             10        1.000           7
         trained            5        2.000           2
-        10 bytes, 10 characters; the most tokens are 100.0% over the least; cuts differ in 5 places
+        10 bytes, 10 characters; highest token count 100.0% above the lowest; boundaries differ at 5 positions
           byte 1: bytes
           byte 2: bytes
           byte 4: bytes

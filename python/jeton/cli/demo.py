@@ -171,11 +171,7 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         ids = f"    {' '.join(map(str, tokens.ids))}"
         write(textwrap.fill(ids, width or len(ids), subsequent_indent="    "))
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            write(
-                translate(
-                    "    ⟨…⟩: bytes of a split character; trained on more such text, the character would be one token"
-                )
-            )
+            write(translate("    ⟨…⟩: bytes of a split character, which more such text would merge into one token"))
 
 
 def _write_next_steps(output: str) -> None:

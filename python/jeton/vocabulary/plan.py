@@ -117,8 +117,9 @@ class Plan(PlanRows):
             ("mixed_from", self.mixed_from, self.num_old),
             ("mixed", self.mixed, self.num_new),
         ):
-            if ids.size and (int(ids.max()) >= limit or int(ids.min()) < (-1 if name == "copied" else 0)):
-                raise ConfigError(f"{name} contains the id {int(ids.max())}, but there are only {limit} ids")
+            wrong = ids[(ids >= limit) | (ids < (-1 if name == "copied" else 0))]
+            if wrong.size:
+                raise ConfigError(f"{name} contains {int(wrong[0])}, which is not an id: ids are 0 to {limit - 1}")
         copies = self.copied[self.copied >= 0]
         if np.unique(copies).size != copies.size:
             raise ConfigError("an old row is copied to two new ids")
