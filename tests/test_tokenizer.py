@@ -430,7 +430,7 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.nbest("h", "2"), jeton.ConfigError, "n='2'"),
         (lambda: any_tok.nbest(5, 2), (TypeError, jeton.ConfigError), "a text must be str or bytes|one segmentation"),
         (lambda: any_tok.add_tokens(5), jeton.ConfigError, "tokens=5 is not a list of tokens"),
-        (lambda: any_tok.add_tokens([5]), jeton.ConfigError, "tokens\[0\]=5 is not a token"),
+        (lambda: any_tok.add_tokens([5]), jeton.ConfigError, r"tokens\[0\]=5 is not a token"),
         (lambda: any_tok.with_options(special=5), jeton.ConfigError, "special=5"),
         (lambda: jeton.Tokenizer.from_bytes(any_tok), jeton.ConfigError, "data=.* is not bytes"),
     ):

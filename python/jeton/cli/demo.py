@@ -171,7 +171,7 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         ids = f"    {' '.join(map(str, tokens.ids))}"
         write(textwrap.fill(ids, width or len(ids), subsequent_indent="    "))
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            write(translate("    ⟨…⟩: bytes of a split character, which more such text would merge into one token"))
+            write(translate("    ⟨…⟩: bytes of a split character; more such text would merge them"))
 
 
 def _write_next_steps(output: str) -> None:

@@ -26,7 +26,7 @@ __all__ = ["LANGUAGES", "chosen_language", "current_language", "in_language", "r
 LANGUAGES = ("zh",)
 # Placeholders whose value is a message itself.
 NESTED = ("message", "reason")
-# Placeholders whose value lists kinds of files or records, which are messages: "2 hidden (.a, .b), 1 .md (c.md)".
+# Placeholders whose value lists kinds of files or records, which are messages: "2 hidden (.a, .b), 1 symlink (x)".
 LISTED = ("kinds",)
 _KIND = re.compile(r"(^|, )([\d,]+) ([^(]+) \((.*?)\)(?=, [\d,]+ |, …$|$)")
 

@@ -17,7 +17,7 @@
 //! formed only from parts of higher ranks.
 //!
 //! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source of the idea to undo merges at the
-//! joint: github/rust-gems crates/bpe, which uses it to check whether two tokens can be adjacent.
+//! joint: github/rust-gems, the crate bpe, which uses it to check whether two tokens can be adjacent.
 
 use std::cmp::Ordering;
 

@@ -90,7 +90,8 @@ pub fn unknown(text: &[u8], at: usize) -> Error {
 /// # Errors
 /// [`Error::text`] if `pretoken` is not UTF-8.
 pub fn utf8(pretoken: &[u8]) -> Result<&str> {
-    std::str::from_utf8(pretoken).map_err(|e| Error::text("the text is not UTF-8, which this tokenizer needs", e.valid_up_to()))
+    std::str::from_utf8(pretoken)
+        .map_err(|e| Error::text("the text is not UTF-8, which this tokenizer needs", e.valid_up_to()))
 }
 
 /// Returns the number of bytes of the character that begins at `at` of UTF-8 text.
