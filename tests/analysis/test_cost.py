@@ -72,4 +72,4 @@ def test_the_command_prints_costs_and_skips_bad_rows(run: Run, tmp_path: Path) -
     assert len(both.text.splitlines()) == 4
     wrong = run("cost", "-t", path, "-t", path, "-t", path, "--price", 1, "--price", 2, tmp_path / "rows.jsonl")
     assert wrong.code == 2
-    assert "--price is given 2 times, for 3 tokenizers" in wrong.err
+    assert "--price is given 2 times for 3 tokenizers" in wrong.err

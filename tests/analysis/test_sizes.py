@@ -240,7 +240,7 @@ class TestSizes:
                 found.at(vocab_size)
 
     def test_models_without_merges_are_refused(self) -> None:
-        with pytest.raises(ConfigError, match="model has no merges"):
+        with pytest.raises(ConfigError, match="model has no list of merges to shorten"):
             jeton.sizes(CORPUS, [100], test=TEST, preset="sentencepiece", progress=False)
 
     def test_an_empty_held_out_part_is_an_error(self) -> None:

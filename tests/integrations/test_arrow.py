@@ -262,5 +262,5 @@ def test_a_dataset_of_conversations_is_encoded(tok: jeton.Tokenizer, tmp_path: P
         jeton.map_dataset(dataset, chat_tok, "messages", max_length=40)
     with pytest.raises(ConfigError, match="append_eos= is not supported with chat=True"):
         jeton.map_dataset(dataset, chat_tok, "messages", chat=True, append_eos="<|im_end|>")
-    with pytest.raises(ConfigError, match="has no 'roles'"):
+    with pytest.raises(ConfigError, match="has no option 'roles'"):
         jeton.map_dataset(dataset, chat_tok, "messages", chat=True, mask={"roles": 1})

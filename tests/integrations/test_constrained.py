@@ -120,7 +120,7 @@ class TestOutlines:
     def test_several_end_tokens_are_refused(self) -> None:
         pytest.importorskip("outlines_core", reason="needs outlines-core")
         tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
-        with pytest.raises(jeton.ConfigError, match="eos= is one id"):
+        with pytest.raises(jeton.ConfigError, match="eos= must be one id"):
             vocabulary(tok, eos=[5, 6])  # type: ignore[arg-type]
         with pytest.raises(jeton.ConfigError, match="eos=256 is not"):
             vocabulary(tok, eos=256)

@@ -220,9 +220,9 @@ def test_invalid_chat_options_are_refused(
     refused("has several", tokenizer=tok.with_chat_template({"a": TEMPLATE, "b": TEMPLATE}))
     for unmarked in ("{{ messages[0].content }}", "{# {% generation %} #}{{ messages[0].content }}"):
         refused("needs a template with markers", tokenizer=tok.with_chat_template(unmarked), mask={"source": "markers"})
-    refused("has no 'roles'; it has turns, reasoning, stop, source", mask={"roles": 1})
+    refused("has no option 'roles'; options: turns, reasoning, stop, source", mask={"roles": 1})
     refused("turns of mask= is 'first'", mask={"turns": "first"})
-    refused("mask= is a mapping", mask="last")
+    refused("mask= must be a mapping", mask="last")
     refused("too_long='half'", too_long="half", pack=64, packing="best_fit")
     refused("applies to rows with whole conversations", too_long="drop")
     refused("applies to rows with whole conversations", too_long="drop", pack=64)

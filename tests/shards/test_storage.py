@@ -187,7 +187,7 @@ def test_changed_and_vanished_inputs_are_named(bucket: str, tok: jeton.Tokenizer
 def test_unsupported_calls_on_a_url_are_refused(bucket: str, corpus: Path, tok: jeton.Tokenizer) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"s3://.*/out: memory-mapping shards at a URL"):
         jeton.shards.open(f"{bucket}/out")
-    with pytest.raises(ShardError, match=r"s3://.*/out: no plan\.json"):
+    with pytest.raises(ShardError, match=r"s3://.*/out is not a folder of shards \(no plan\.json\)"):
         jeton.shards.run(f"{bucket}/out")
     with pytest.raises(FileNotFoundError, match="s3://no-such-bucket/out"):
         jeton.shards.make(corpus, "s3://no-such-bucket/out", tok, **OPTIONS)

@@ -128,7 +128,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
             else:
                 entries.append(Entry(match, match, is_named, not os.path.exists(match)))
         return sorted(entries, key=lambda entry: _sort_key(entry.file))
-    shown = path if len(path) <= 80 else path[:77] + "..."
+    shown = path if len(path) <= 80 else f"{path[:37]}...{path[-40:]}"
     hint = "no such file, folder or glob; for a text itself, pass [text]"
     raise FileNotFoundError(errno.ENOENT, hint, shown)
 
