@@ -359,13 +359,9 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
     with pytest.raises(ShardError, match=r"it has a mix of folders of shards, which jeton\.shards\.loader and"):
         jeton.shards.open(tmp_path / "out" / "train")
     for call in (jeton.shards.status, jeton.shards.verify, jeton.shards.repair):
-        with pytest.raises(
-            ShardError, match=r"it has parts, each a folder of shards: pass .*out/train"
-        ):
+        with pytest.raises(ShardError, match=r"it has parts, each a folder of shards: pass .*out/train"):
             call(tmp_path / "out")
-        with pytest.raises(
-            ShardError, match=r"it has a mix .*; otherwise pass the folder of a source"
-        ):
+        with pytest.raises(ShardError, match=r"it has a mix .*; otherwise pass the folder of a source"):
             call(tmp_path / "out" / "train")
 
 
