@@ -211,13 +211,6 @@ class BatchEncoder:
                 for item in items
             ]
             hf_offsets = np.frombuffer(join_integers(columns, *ranges, 2), "<i8").reshape(-1, 2)
-            ends = sizes.cumsum().reshape(sizes.shape)
-            for column, item in enumerate(items):
-                first = None if item.text is None else texts[item.text].first_hf_offsets
-                if first is not None:  # the first id of each text in a row has its own offsets
-                    has_ids = sizes[:, column] > 0
-                    places = (ends - sizes)[has_ids, column]
-                    hf_offsets[places] = first[starts[has_ids, column]]
         if self.with_words:
             columns = [
                 _bytes(np.full(len(item.ids), -1) if item.text is None else texts[item.text].words) for item in items
