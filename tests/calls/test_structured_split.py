@@ -83,6 +83,12 @@ def test_brackets_in_a_comment_open_nothing() -> None:
     )
 
 
+def test_a_line_after_a_multi_line_string_has_no_blank_line_before_it() -> None:
+    text = 'x = """\n\na\n"""\n'
+    assert boundaries(f"{text}y\n", "code").levels[3] == boundaries("x\ny\n", "code").levels[0] == 1
+    assert boundaries(f"{text}\ny\n", "code").levels[4] == 0
+
+
 def test_a_brace_on_a_line_of_its_own_belongs_to_the_line_before() -> None:
     assert boundaries("x\n{\n", "code").levels[0] == LINE
     assert boundaries(",\n{\n", "code").levels[0] < LINE
@@ -97,6 +103,8 @@ def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:
 def test_an_overlap_is_all_but_the_first_character_of_a_chunk() -> None:
     chunks = checked(BYTES, "\nabc\nddddd\n", 5, "paragraph", overlap=4)
     assert [chunk.char_span for chunk in chunks] == [(0, 5), (1, 6), (5, 10), (6, 11)]
+    chunks = checked(BYTES, "\na\nb\ncc\n", 5, "paragraph", overlap=4)  # a line after it begins in the overlap, too
+    assert [chunk.char_span for chunk in chunks] == [(0, 5), (1, 6), (3, 8)]
 
 
 @given(text=texts, limit=st.integers(4, 60), at=st.sampled_from(STRUCTURES))
