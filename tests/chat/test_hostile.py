@@ -308,6 +308,9 @@ def test_unknown_keywords_of_chat_are_refused() -> None:
         TOK.chat(HI, template="{{ 1 }}", add_generation_promt=True)  # type: ignore[arg-type]
     source = "{{ enable_thinking is false }}"
     assert TOK.chat(HI, template=source, variables={"enable_thinking": False}).text == "True"
+    for name, setter in (("eos_token", "the tokenizer"), ("tools", r"chat\(tools=…\)")):
+        with pytest.raises(ConfigError, match=rf"variables cannot contain {name}: {setter} sets it"):
+            TOK.add_tokens(["<e>"]).with_roles(eos="<e>").chat(HI, template=source, variables={name: None})
     for variables in ({"messages": []}, {"tools": []}, {"add_generation_prompt": True}, [("a", 1)], {1: 2}):
         with pytest.raises(ConfigError):
             TOK.chat(HI, template=source, variables=variables)  # type: ignore[arg-type]
