@@ -225,6 +225,13 @@ def test_cuts_of_a_file_that_has_changed() -> None:
             assert others[0] == others[1]
 
 
+def test_a_file_that_has_its_planned_size_again_is_planned_as_new() -> None:
+    planned = InputFile("a.jsonl", 25, "1")
+    grown = planned.changed_to(InputFile("a.jsonl", 30, "2"), 10)
+    assert grown.cut == 25
+    assert grown.changed_to(InputFile("a.jsonl", 25, "3"), 10) == InputFile("a.jsonl", 25, "3")
+
+
 def test_another_error_policy_repeats_failed_tasks(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     path = write(data, "a.jsonl", 1, 300)
