@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,14 @@ class TestRefused:
     def test_invalid_maps(self, tok: Tokenizer, map: Any, message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             jeton.renumber(tok, map)
+
+
+def test_an_array_may_have_the_highest_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = Tokenizer.from_merges({0: b"a", 1: b"b"}, [])
+    monkeypatch.setattr(import_module("jeton.vocabulary.renumber"), "MAX_ID", 3)
+    assert jeton.renumber(tok, np.array([3, 0])).tokenizer.encode("ab") == [3, 0]
+    with pytest.raises(ConfigError, match="new ids are integers from 0 to 3"):
+        jeton.renumber(tok, np.array([4, 0]))
 
 
 def test_ranks_become_merges_only_if_their_order_changes(data: Path) -> None:
