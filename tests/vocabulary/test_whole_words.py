@@ -117,6 +117,11 @@ def test_an_existing_entry_gets_a_higher_score() -> None:
         jeton.add_words(unigram([("a", -1.0), ("b", -1.0), ("ab", -5.0)]), ["ab"])
 
 
+def test_a_report_counts_existing_entries_only_if_there_are_any() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0)])
+    assert "existing" not in jeton.add_words(tok, ["ab"]).report
+
+
 def test_wordpiece_normalizes_a_word() -> None:
     tok = jeton.train(["low lower lowest slow newer"], 60, preset="bert", progress=False)
     done = jeton.add_words(tok, ["Slower", " slower", "slower"], corpus=["slower slow slowers"])
