@@ -204,6 +204,17 @@ def test_a_damaged_spool_is_refused(at: int, corpus: Path, tok: jeton.Tokenizer,
     assert jeton.shards.verify(tmp_path, progress=False).is_valid
 
 
+def test_repair_spools_a_damaged_file_again(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path, tok, shuffle=7, task_bytes=3000)
+    jeton.shards.run(tmp_path, stage="spool", progress=False)
+    path = tmp_path / "spool" / "00001.bin"
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    jeton.shards.repair(tmp_path, progress=False)
+    assert jeton.shards.verify(tmp_path, progress=False).is_valid
+
+
 def test_verify_finds_a_document_that_is_not_its_source(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path, tok, append_eos=False)
     name = "shard-00000.bin"

@@ -76,6 +76,18 @@ def test_damaged_rejects_are_found_and_repaired(tok: jeton.Tokenizer, tmp_path: 
     assert digest(out) == whole
 
 
+def test_missing_rejects_of_a_shuffle_are_repaired(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    path, out = write(tmp_path / "a.jsonl", bad=(20, 150)), tmp_path / "out"
+    make(path, out, tok, shuffle=1)
+    whole = digest(out)
+    for rejected in (out / "rejects").iterdir():
+        rejected.unlink()
+    with pytest.raises(ShardError, match=r"rejects/\d+\.jsonl is missing or damaged"):
+        jeton.shards.merge(out)
+    jeton.shards.repair(out, progress=False)
+    assert digest(out) == whole
+
+
 def test_repaired_records_leave_the_rejects(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "a.jsonl", bad=(20, 150)), tmp_path / "out"
     make(path, out, tok)
