@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,20 @@ def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
     assert jeton.Tokenizer.from_bytes(tok.to_bytes()) == tok
 
 
+@pytest.mark.parametrize(("content", "is_exposed"), [("x", True), ("xy", False)])
+def test_an_added_character_before_the_entries_is_a_named_loss(content: str, is_exposed: bool, tmp_path: Path) -> None:
+    """Such a token is in HF's vocabulary, whose model makes a character of text by itself, but two only by a merge."""
+    tok = jeton.train(["cdcd"], 3, level="char", pattern="none", progress=False).add_tokens([content], special=False)
+    tok = jeton.renumber(tok, [1, 2, 3, 0]).tokenizer
+    if is_exposed:
+        with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+            tok.save(tmp_path / "a.json")
+        assert caught.value.feature == "added_tokens"
+    else:
+        tok.save(tmp_path / "a.json")
+        assert Peer.from_file(str(tmp_path / "a.json")).encode("cxyd").ids == tok.encode("cxyd")
+
+
 @pytest.mark.parametrize("special", ["a", "Ġ", "ab"])
 def test_a_special_token_spelled_like_an_entry_is_a_named_loss(special: str, tmp_path: Path) -> None:
     """In HF's format a string has one id, so the loss must be accepted; Jeton's own bytes keep both."""
@@ -163,6 +178,24 @@ def test_letters_that_spell_the_end_of_word_mark_survive_a_file(style: Any) -> N
     for text in ("a</w>b", "ab b</w>", "ab ab"):
         assert back.encode(text) == tok.encode(text)
         assert back.decode(back.encode(text)) == text
+
+
+@pytest.mark.parametrize(("escapes", "prefix"), [(True, "▁"), (False, " ")])
+def test_the_dummy_prefix_of_sentencepiece_is_a_space_as_in_the_text(escapes: bool, prefix: str) -> None:
+    normalizer = {
+        "type": "SentencePiece",
+        "precompiled_charsmap": None,
+        "add_dummy_prefix": True,
+        "remove_extra_whitespaces": False,
+        "escape_whitespaces": escapes,
+        "treat_whitespace_as_suffix": False,
+    }
+    pieces = [["<unk>", 0.0], ["a", -1.0], [" ", -1.0], ["▁", -1.0]]
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"model": {"type": "Unigram", "vocab": pieces, "unk_id": 0}}).encode())
+    tok = jeton.Tokenizer(replace(tok.definition, normalizer=(normalizer,)), tok._core.vocabulary())
+    peer = Peer.from_str(tok.to_bytes().decode())
+    assert peer.encode("a a").tokens == [prefix, "a", prefix, "a"]
+    assert peer.encode("a a").ids == tok.encode("a a")
 
 
 def test_blank_lines_before_the_json_are_skipped(tmp_path: Path, tok: jeton.Tokenizer) -> None:
