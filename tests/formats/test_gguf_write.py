@@ -74,6 +74,13 @@ def test_tokens_of_the_template_are_written_without_roles(tmp_path: Path) -> Non
         assert len(again.encode("low", add_special_tokens=True)) > len(again.encode("low"))
 
 
+def test_the_token_after_a_text_is_the_separator_of_wordpiece_without_roles(tmp_path: Path) -> None:
+    load(tmp_path, bert()).with_roles(bos=None, sep=None).save(tmp_path / "new.gguf")
+    keys = read_header(tmp_path / "new.gguf", lambda _: True).values
+    assert keys["tokenizer.ggml.seperator_token_id"] == bert()["tokenizer.ggml.seperator_token_id"]
+    assert "tokenizer.ggml.eos_token_id" not in keys
+
+
 def test_the_character_map_of_a_unigram_model_is_written(tmp_path: Path) -> None:
     tok = jeton.train(["low lower lowest"] * 5, 40, preset="unigram", progress=False)
     assert tok.definition.normalizer[0]["precompiled_charsmap"]
