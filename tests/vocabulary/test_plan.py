@@ -10,6 +10,7 @@ import pytest
 
 import jeton
 from jeton.vocabulary.plan import Plan
+from jeton.vocabulary.trees import MergeTrees
 
 # Special tokens at the ids 0 and 1; bytes after them.
 TOK = jeton.Tokenizer.from_merges({id + 2: bytes([id]) for id in range(256)}, [], special_tokens={"<a>": 0, "<b>": 1})
@@ -57,6 +58,11 @@ def test_special_tokens_may_be_dropped() -> None:
 def test_the_token_0_is_a_piece_as_any() -> None:
     tok = jeton.Tokenizer.from_merges({0: b"a", 1: b"b"}, [])
     assert jeton.add_words(tok, ["abab"]).plan.of(3) == ("mean", {0: 0.5, 1: 0.5})
+
+
+def test_no_entries_have_no_pieces() -> None:
+    rows, pieces = MergeTrees.of(TOK).pieces(np.empty(0, np.int64), np.ones(TOK.vocab_size, bool))
+    assert (rows.size, pieces.size) == (0, 0)
 
 
 def test_a_word_without_merges_is_the_mean_of_its_old_pieces() -> None:
