@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
-from jeton.errors import ConfigError, MissingDependencyError, ShardError
+from jeton.errors import ConfigError, FormatError, MissingDependencyError, ShardError
 from jeton.shards.folder import ShardFolder
 from jeton.shards.plan import Plan
 from jeton.shards.planning import difference_of
@@ -68,6 +68,16 @@ def test_a_plan_survives_json(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
 def test_roles_are_ids_of_the_plan(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     plan = jeton.shards.plan(corpus, tmp_path, tok, prepend_bos=True, append_eos=True)
     assert (plan.bos, plan.eos) == (tok.bos_id, tok.eos_id) == (281, 280)
+
+
+@pytest.mark.parametrize("role", ["bos", "eos"])
+def test_a_role_of_a_plan_is_an_id_of_its_vocabulary(role: str) -> None:
+    plan = Plan((InputFile("/a.txt", 1, ""),), READING, "bin", "uint16", 1, "j1:0", vocab_size=1)
+    for id in (None, 0):
+        facts = replace(plan, **{role: id}).to_json()  # type: ignore[arg-type]
+        assert getattr(Plan.from_json(facts), role) == id
+    with pytest.raises(FormatError, match="not a plan of shards"):
+        Plan.from_json({**facts, role: 1})
 
 
 @pytest.mark.parametrize(("number", "message"), [(1, "1 input has changed"), (2, "2 inputs have changed")])
