@@ -340,7 +340,7 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("corpus", "message"),
         [
-            (b"text", r"for a text itself, pass \[text\]"),
+            (b"text", r"give it in a list: \[text\]"),
             (3, "of type int"),
             (None, "of type NoneType"),
             ({"low": 5}, "of type dict"),
