@@ -201,7 +201,7 @@ fn errors_name_the_refused_component() {
         (r#"[{"type":"Metaspace","replacement":"ab"}]"#, "decoder"),
         (
             r#"[{"type":"Fuse"},{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":true}]"#,
-            "alone",
+            "combined",
         ),
         (r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":true,"unk":5}]"#, "5"),
         (r#"[{"type":"Fuse"},{"type":"Respell","contents":[]},{"type":"Fuse"}]"#, "Respell"),

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let refused = |data: &[u8]| read(data).unwrap_err().to_string();
-        assert_eq!(refused(b"a\nb\na\n"), "\"a\" stands on line 1 too (line 3)");
+        assert_eq!(refused(b"a\nb\na\n"), "\"a\" is also on line 1 (line 3)");
         assert_eq!(refused(b"a\n\n\nb\n"), "a blank line between entries (line 2)");
         assert_eq!(refused(b"a\n\xff\n"), "not UTF-8 (line 2)");
         assert_eq!(refused(b"\n\n"), "no entries (line 1)");

@@ -390,7 +390,7 @@ mod tests {
             ("a trie of 0 bytes", Charsmap::new(&[0; 8])),
             ("a trie of 6 bytes", Charsmap::new(&[6, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
             ("bytes in 4", Charsmap::new(&[255, 255, 255, 252, 0, 0, 0, 0].map(|byte: u8| byte & !3))),
-            ("circle", map(256, 0, b"\0")),
+            ("cycle", map(256, 0, b"\0")),
             ("points outside", map(4096, 0, b"\0")),
             ("no text at 9", map(512, 9, b"no\0")),
             ("has no end", map(512, 0, b"no")),

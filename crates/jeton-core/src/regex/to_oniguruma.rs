@@ -369,7 +369,7 @@ mod tests {
     fn errors_name_constructs_without_a_translation() {
         for (pattern, name) in [
             (r"\p{ID_Start}", "ID_Start"),
-            (r"(?i)\p{Lu}", r"\p{Lu} where case"),
+            (r"(?i)\p{Lu}", r"\p{Lu} under case-insensitive"),
             (r"[a~~b]", "~~"),
             (r"(?<=(?!a)b)c", "lookbehind"),
             (r"(?<=\b)c", "lookbehind"),

@@ -310,5 +310,5 @@ fn long_text_takes_linear_memory() {
     let decoder = Decoder::from_json(&double, &vocab, false, None).unwrap();
     let mut stream = decoder.stream(false, InvalidUtf8::Replace);
     let error = decoder.push(&vocab, &mut stream, &[1]).unwrap_err();
-    assert!(error.to_string().contains("bytes of these ids"));
+    assert!(error.to_string().contains("bytes from these ids"));
 }

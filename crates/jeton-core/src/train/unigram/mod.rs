@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn impossible_training_is_an_error() {
         let few = counts(&[("▁abcdef".to_owned(), 1)]);
-        assert!(learned(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
+        assert!(learned(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("need 8"));
         assert!(learned(&Counts::default(), &options(7), 1, &mut |_| true)
             .unwrap_err()
             .to_string()
