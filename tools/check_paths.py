@@ -171,7 +171,7 @@ class Repository:
         return bool(in_code and slash and "." not in path and self.find(first, bases) is not None)
 
     def find(self, name: str, bases: Iterable[str]) -> str | None:
-        """The path of what a name means."""
+        """Returns the path of the file or folder that a name means; None if there is none."""
         for base in bases:
             for suffix in ("", ".py", ".rs", ".pyi"):
                 path = f"{base}/{name}".strip("/") + suffix

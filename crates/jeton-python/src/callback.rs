@@ -4,8 +4,8 @@
 //! that is, by forced unwinding. Destructors of frames here and in PyO3 would then release references without the
 //! GIL, and unwinding through a frame that must not unwind aborts the process. Python 3.14 blocks such a thread
 //! forever (https://github.com/python/cpython/issues/87135), and PyO3 does so, too, when it requests the GIL itself
-//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). What remains are calls that run Python code, because the evaluation
-//! loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and [`index`]
+//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). Calls that run Python code are not covered by that, because the
+//! evaluation loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and [`index`]
 //! block before any other destructor runs.
 
 use std::hint::black_box;

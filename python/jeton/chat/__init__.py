@@ -173,8 +173,8 @@ class Chat:
             A boolean for each id. All are False if the template's blocks mark nothing.
 
         Raises:
-            ChatTemplateError: the template does not show what the model generates, or has no markers and
-                ``source="markers"``; says why.
+            ChatTemplateError: the generated text cannot be found from the template, or it has no markers and
+                ``source="markers"``; the message has the reason.
 
         Examples:
             >>> import jeton
@@ -240,7 +240,7 @@ class Chat:
             The ranges of characters that only one of them has, each with a reason; none if they agree.
 
         Raises:
-            ChatTemplateError: no markers, or the template does not show what the model generates.
+            ChatTemplateError: the template has no markers, or the generated text cannot be found without them.
 
         Examples:
             >>> import jeton

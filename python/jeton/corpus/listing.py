@@ -1,8 +1,8 @@
 """`Listing`: the files of a corpus, and those in its folders that are not read.
 
 Of a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. Everything else in it is counted by
-kind, so that a ``README.md`` does not become a document, and no file is left out silently. A file that is named, by its
-path or by a glob that names more than a folder, is read as what it is, or refused. Each file is read once. Ambiguous
+kind, so that a ``README.md`` does not become a document, and no file is left out silently. A file that the caller
+names, by its path or by a glob such as ``*.md``, is read by its kind, or refused. Each file is read once. Ambiguous
 files are opened here, so that plans of shards have only inputs that are documents.
 
 Cost: the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder, with `REMOTE_THREADS` requests at a time;

@@ -104,7 +104,7 @@ from .step02_pairs import Pair
 from .step03_merge import Merge
 from .step04_train import TIE_BREAKS, train
 
-GAP = -1  # stands after each sequence, so that no pair reaches from one to the next
+GAP = -1  # follows each sequence, so that no pair joins two sequences
 
 
 class Chain:

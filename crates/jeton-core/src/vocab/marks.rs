@@ -17,9 +17,9 @@ pub const MARK: [u8; 3] = [0xE2, 0x96, 0x81];
 /// Spelling of `▁` in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
-    /// As in the vocabulary.
+    /// Spelled as in the vocabulary.
     Written,
-    /// As a space.
+    /// Spelled as a space.
     Spaces {
         /// A pretoken begins at each mark.
         begin_pretokens: bool,

@@ -177,8 +177,8 @@ impl Counts {
         self.sum(|_, count| count)
     }
 
-    /// Sums a number for each pretoken with its count, saturating at 2⁶⁴ - 1. Releases the pages of a table in files
-    /// on the way.
+    /// Sums a number for each pretoken with its count, saturating at 2⁶⁴ - 1. If the table is in files, releases
+    /// its pages after they are read.
     pub(in crate::train) fn sum(&self, number: impl Fn(&[u8], u64) -> u64) -> u64 {
         let chunk = |entries: &[CountEntry]| {
             let numbers = entries.iter().map(|entry| number(self.bytes(entry), entry.count));
