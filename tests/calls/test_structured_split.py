@@ -142,7 +142,7 @@ def test_chunks_of_real_files_are_within_the_limit(at: str, files: list[Path]) -
 def test_a_fenced_block_within_the_limit_stays_whole(limit: int) -> None:
     tok = jeton.default()
     num_whole = 0
-    for path in PAGES[:: amount(1, default=6)]:
+    for path in PAGES[:: amount(1, default=4)]:
         text, at, begin = read(path), 0, None
         cuts = {chunk.char_span[1] for chunk in tok.split(text, limit, at="markdown")}
         for line in text.splitlines(keepends=True):
@@ -155,7 +155,7 @@ def test_a_fenced_block_within_the_limit_stays_whole(limit: int) -> None:
                     assert not any(begin < cut < at for cut in cuts), (path.name, text[begin:at])
                     num_whole += 1
                 begin = None
-    assert num_whole
+    assert num_whole > 5
 
 
 def test_sections_and_headings_stay_with_their_paragraphs() -> None:

@@ -263,3 +263,10 @@ def test_a_compressed_file_is_an_error_that_names_the_compression(name: str, pat
     path.write_bytes(module.compress(path.read_bytes()))
     with pytest.raises(jeton.FormatError, match=rf"compressed \({name}\); decompress it"):
         jeton.load(path, "gpt2")
+
+
+def test_a_line_that_is_not_base64_is_quoted_up_to_a_limit() -> None:
+    ranks = rank_file(b"a") + b"!" * 100_000 + b" 1\n"
+    with pytest.raises(jeton.FormatError, match=r'"!+…" is not base64 \(line 258\)') as error:
+        tiktoken.read(ranks, source="ranks", pattern="none", special_tokens={})
+    assert len(str(error.value)) < 200

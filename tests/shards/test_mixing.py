@@ -359,9 +359,11 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
     with pytest.raises(ShardError, match=r"it has a mix of folders of shards, which jeton\.shards\.loader and"):
         jeton.shards.open(tmp_path / "out" / "train")
     for call in (jeton.shards.status, jeton.shards.verify, jeton.shards.repair):
-        with pytest.raises(ShardError, match=r"it has parts, each a folder of shards: pass .*out/train"):
+        parts = r"\(no plan\.json\); it has parts, each a folder of shards: pass .*out/train"
+        with pytest.raises(ShardError, match=parts):
             call(tmp_path / "out")
-        with pytest.raises(ShardError, match=r"it has a mix .*; otherwise pass the folder of a source"):
+        mix = r"\(no plan\.json\); it has a mix .*; otherwise pass the folder of a source"
+        with pytest.raises(ShardError, match=mix):
             call(tmp_path / "out" / "train")
 
 

@@ -31,7 +31,7 @@ pub fn read(file: &[u8]) -> Result<List> {
         let rank = number.unwrap_or(u32::MAX);
         let bytes = tokens
             .push_with(rank, Kind::Token, |bytes| BASE64_STANDARD.decode_vec(spelled, bytes))
-            .map_err(|_| wrong(&format!("'{}' is not base64", spelled.escape_ascii())))?;
+            .map_err(|_| wrong(&format!("{:?} is not base64", crate::vocab::show(spelled))))?;
         if bytes.is_empty() {
             return Err(wrong("an empty token"));
         }
