@@ -17,6 +17,7 @@ from io import BytesIO
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -233,7 +234,8 @@ def _read_tiktoken(path: Path, tok: jeton.Tokenizer) -> tuple[Encode, Encode]:
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
 
-    ranks = load_tiktoken_bpe(str(path))
+    with mock.patch.dict(os.environ, TIKTOKEN_CACHE_DIR=""):  # else the cache may hold another file that had this path
+        ranks = load_tiktoken_bpe(str(path))
     theirs = tiktoken.Encoding("x", pat_str=_regex(tok), mergeable_ranks=ranks, special_tokens=dict(tok.special_tokens))
     return lambda text: theirs.encode(text, allowed_special="all"), _control(tok)
 

@@ -457,6 +457,8 @@ class TestAddress:
         page = open_page(tokenizer="bytes", text="share me")
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         notice = page.locator("#notice")
+        page.wait_for_selector(".pane .t >> nth=7")
+        page.wait_for_load_state("networkidle")  # all that is below the tokens
         place = page.locator("#main").bounding_box()
 
         def share() -> None:
