@@ -63,10 +63,11 @@ DOCTESTS = "tests/test_doctests.py"
 # Tests for mutants of the core: those that reach a mutant run.
 CORE_TESTS = (
     *("tests/oracle", "tests/calls", "tests/explanation", "tests/analysis", "tests/formats", "tests/vocabulary"),
+    *("tests/parity", "tests/compat", "tests/tokens", "tests/chat"),
     *("tests/test_character_maps.py", "tests/test_counts.py", "tests/test_normalizers.py"),
     *("tests/test_encoding.py", "tests/test_fuzz_cases.py", "tests/test_regressions.py", "tests/test_replay.py"),
-    *("tests/test_rules.py", "tests/test_spilling.py", "tests/test_stream.py", "tests/test_tokenizer.py"),
-    *("tests/test_trace.py", "tests/test_training.py", "tests/test_unigram_training.py"),
+    *("tests/test_rules.py", "tests/test_spilling.py", "tests/test_stream.py", "tests/test_tables.py"),
+    *("tests/test_tokenizer.py", "tests/test_trace.py", "tests/test_training.py", "tests/test_unigram_training.py"),
 )
 TIMEOUT_S = 120  # seconds for the tests of a mutant; one that runs longer counts as caught
 BUDGET_S = 60.0  # duration of the tests that a mutant may survive
@@ -371,10 +372,10 @@ def run_core(arguments: argparse.Namespace) -> None:
     end = time.time() + 60 * arguments.minutes
     if jobs:
         run_tests({"jobs": jobs, "output": str(output), "end": end}, tests, package)
-    executable = mutants_core.tests_of(folder)
+    executables = mutants_core.tests_of(folder)
     for row in rows(output):
         if not row["caught"] and "own" not in row and time.time() < end:
-            own = mutants_core.is_caught(executable, row["number"], row["file"])
+            own = mutants_core.is_caught(executables, row)
             with output.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**row, "caught": own, "own": own}, ensure_ascii=False) + "\n")
 
