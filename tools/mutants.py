@@ -13,8 +13,8 @@ The first run records which tests execute which lines (`--map`). Delete this map
 functions run in forks of one process (`mutation_plugin`), those of statements that run at import in their own.
 `mutants_core` makes those of the core.
 
-Strings, type annotations, `__repr__`, `raise` statements and branches for type checkers are left out: their mutants
-change words or nothing.
+Strings, type annotations, `__repr__`, `raise` statements, branches for type checkers and `zip(strict=)` are left out:
+their mutants change words or nothing.
 """
 
 from __future__ import annotations
@@ -127,6 +127,8 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     """Yields the nodes that decide something."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments):
+            continue
+        if isinstance(child, ast.keyword) and child.arg == "strict":
             continue
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             continue
