@@ -5,9 +5,10 @@
     python tools/mutants.py --report mutants.jsonl
 
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
-sign, a returned value, or a call whose result is not used. The tests that execute that place run on it, the shortest
-first, until one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
-output has a JSON line for each; a later run with the same output continues where the earlier one stopped.
+sign, a returned value, or a call whose result is not used. The tests that execute that place run on it until one fails:
+those named like the module first, then the shortest. A mutant that no test fails has survived: it is either equivalent,
+or a missing test. The output has a JSON line for each; a later run with the same output continues where the earlier one
+stopped.
 
 The first run records which tests execute which lines (`--map`). Delete this map to have new tests run. Mutants of
 functions run in forks of one process (`mutation_plugin`), those of statements that run at import in their own.
@@ -233,10 +234,11 @@ class Map:
         self.lines: dict[str, dict[str, list[str]]] = found["lines"]
 
     def reaching(self, path: str, numbers: Iterable[int]) -> list[str]:
-        """Returns tests, the shortest first, as many as run in `BUDGET_S`."""
+        """Returns tests, as many as run in `BUDGET_S`: those named like the module first, then the shortest."""
         lines = self.lines.get(path, {})
         tests = {test for number in numbers for test in lines.get(str(number), [])}
-        ordered = sorted(tests, key=lambda test: (self.seconds[test], test))
+        name = Path(path).stem
+        ordered = sorted(tests, key=lambda test: (name not in test.partition("::")[0], self.seconds[test], test))
         sums = itertools.accumulate(self.seconds[test] for test in ordered)
         return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
 
