@@ -40,8 +40,8 @@ Each generation is better; `o200k`, trained on more languages, needs fewer token
 one. The sentence was chosen with frequent characters; others cost GPT-2 two or three tokens for each character.
 
 **3. Why can it not spell?** Because a token has no letters. `.DefaultCellStyle`, a name from user interfaces, is one
-id, 98518, and nothing in the number says that it has four l's. `strawberry` has three tokens, and its three r's are
-distributed over them. With spaces between the letters, each letter is a token that can be counted:
+id of `cl100k`, 98518, and nothing in the number says that it has four l's. `strawberry` has three tokens, and its three
+r's are distributed over them. With spaces between the letters, each letter is a token that can be counted:
 
     .DefaultCellStyle        r50k    .|Default|Cell|Style   13 19463 28780 21466
                              cl100k  .DefaultCellStyle   98518

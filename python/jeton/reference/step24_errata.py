@@ -22,8 +22,8 @@ Shown by RFC 3629, section 4, and by Python's codecs: `bytes([128]).decode("asci
 
 **2. “Unicode characters begin with \x.”** `\x` is notation in source code and in the output of `repr`, for a number of
 two hexadecimal digits. In bytes the number is a byte, in text a code point up to 255. The notation itself is not in the
-data. Python prints the bytes of printable ASCII as they are and all others with `\x`, also where they belong to a
-character:
+data. Python prints the bytes of printable ASCII as they are and almost all others with `\x`, also where they belong to
+a character:
 
 >>> spellings("é")
 ('U+00E9', "'\\xe9'", "b'\\xc3\\xa9'")
