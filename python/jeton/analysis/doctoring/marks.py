@@ -31,7 +31,7 @@ def prefix_scheme(definition: Definition) -> str:
 
 
 def with_prefix(definition: Definition, scheme: str) -> Definition | None:
-    """The definition with `▁` added elsewhere; None if it has no components that write it."""
+    """Returns the definition with another scheme of adding `▁`; None if no component writes `▁`."""
     if any(part["type"] == "SentencePiece" for part in definition.normalizer):
         if scheme == "first":
             return None
