@@ -3,7 +3,8 @@
 The expressions are llama.cpp's, translated into tiktoken's dialect with the meaning that llama.cpp gives them. This
 meaning can differ from that in the model's own tokenizer:
 
-- It knows the general categories only: ``\\p{Lu}`` is any letter, and upper-case ones are ``[\\p{L}&&[^a-z]]``.
+- llama.cpp supports only top-level categories: ``\\p{Lu}`` matches any letter. Upper-case letters become
+``[\\p{L}&&[^a-z]]``.
 - ``(?i:'s)`` does not match ``'ſ`` (U+017F).
 - A range of characters never matches white space beyond ASCII: ``[ࠀ-一]`` excludes U+3000.
 - Where llama.cpp has code instead of an expression, the expression here matches what the code matches.

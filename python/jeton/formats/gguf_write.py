@@ -109,7 +109,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if neither the file nor its other parts have tensors."""
+    """Returns the number of rows of the embeddings; None if no file of the model, split or not, has tensors."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:

@@ -132,7 +132,7 @@ def write_parts(
 
 
 def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
-    """Converts SentencePiece's normalizer to HF's components; equivalent if the character map is the identity."""
+    """Converts SentencePiece's normalizer to HF's components; they are equivalent for an identity character map."""
     written: list[JSON] = []
     for part in parts:
         if part["type"] != "SentencePiece":
@@ -218,7 +218,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
 
 
 def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON:
-    """Returns a decoder with ByteLevel that decodes added tokens to these texts: it gets their UTF-8 as its letters."""
+    """Returns a decoder that spells added tokens in the byte alphabet before ByteLevel, which restores their texts."""
     if len(texts) > _MAX_REPLACED:
         losses["decoder"] = f"the text of added tokens such as {texts[0]!r:.60}, which HF decodes as byte letters"
         return decoder

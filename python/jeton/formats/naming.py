@@ -222,7 +222,7 @@ def models() -> dict[str, tuple[str, ...]]:
 
 
 def resolve(name: str) -> str | None:
-    """Resolves an alias or a model to the name of its tokenizer; None if it is unknown. Names stay as they are.
+    """Resolves an alias or a model to the name of its tokenizer; None if unknown. Main names stay unchanged.
 
     Examples:
         >>> resolve("o200k"), resolve("gpt-4o-2024-05-13"), resolve("bert-base-uncased"), resolve("gpt")

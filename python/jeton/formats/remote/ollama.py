@@ -75,7 +75,7 @@ def ollama_models() -> dict[str, Path]:
 
 
 def _folders() -> list[Path]:
-    """Returns the folders to search: the one in OLLAMA_MODELS, else the user's and that of Linux's service."""
+    """Returns the folders to search: the folder in OLLAMA_MODELS, else the user's and the Linux service's folder."""
     if own := os.environ.get("OLLAMA_MODELS"):
         return [Path(os.path.expanduser(own))]
     folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, never fails
