@@ -338,7 +338,7 @@ def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _printable(name: str) -> str:
-    """Returns the last component of a path, without unprintable and bidi characters, cut to 120 characters."""
+    """Returns the last component of a path, with U+FFFD for unprintable and bidi characters, at most 120."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
 

@@ -41,7 +41,7 @@ MAX_RETRIES = 3  # Ray's default
 GRACE_S = 1.0  # seconds that canceled tasks have to remove their temporary files, before their processes are killed
 CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
 MIN_IN_FLIGHT = 16  # minimum number of tasks in flight: waiting tasks make an autoscaler add nodes
-OBJECT_STORE = 100 << 20  # bytes of the object store of a local start; results are smaller than a reference to it
+OBJECT_STORE = 100 << 20  # bytes of a locally started Ray's object store, which results do not use
 # Error numbers of OSErrors that the data does not cause, so a retry can succeed.
 TRANSIENT = {
     errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
@@ -191,7 +191,7 @@ def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
 def call_here(payload: bytes, item: Any, node: str, assigned: dict[str, float]) -> tuple[bool, Any]:
     """Runs one item in a worker."""
     os.environ["RAYON_NUM_THREADS"] = str(max(int(assigned.get("CPU", 1)), 1))
-    work, prepare = pickle.loads(payload)  # noqa: S301 (the driver's)
+    work, prepare = pickle.loads(payload)  # noqa: S301 (comes from the driver)
     try:
         try:
             prepare()

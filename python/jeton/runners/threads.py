@@ -1,4 +1,4 @@
-"""Threads of this process. The work releases the GIL where it reads, decompresses, parses, encodes and writes.
+"""Runner in threads of this process. Reading, decompressing, parsing, encoding and writing release the GIL.
 
 Ctrl-C interrupts the calling thread, which only waits for results. The other threads then stop at their next check.
 """

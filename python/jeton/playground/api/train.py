@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Replay.to_json` of the run with looks instead of bytes, and the known patterns; of Unigram, the runs.
+    """Returns `Replay.to_json` of the run, with looks instead of bytes, and pattern names; for Unigram, its runs.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -200,7 +200,7 @@ def _sizes(largest: int, smallest: int) -> list[int]:
 
 
 def _unigram_run(tok: Tokenizer, documents: Sequence[str], before: Tokenizer | None) -> dict[str, Any]:
-    """A run: its pieces with scores, the tokens of the text, and the changes of pieces since the previous run."""
+    """Returns a run: pieces with scores, tokens of the text, and the changes of pieces since the previous run."""
     spell, pieces = Spelling(tok), _pieces(tok)
     earlier = pieces if before is None else _pieces(before)
     tokens = [[spell(id).decode() for id in tok.encode(document)] for document in documents]
