@@ -406,7 +406,7 @@ class Definition:
         chat_template: Jinja source, as read from its file. Changes no id.
         training: facts of the training run, if known. Changes no id.
         truncation: truncation settings of its `tokenizer.json`, kept for saving and never applied.
-        padding: padding settings of its `tokenizer.json`, likewise.
+        padding: padding settings of its `tokenizer.json`, also kept for saving and never applied.
         config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
         hf_vocab_size: number of entries of the model in its `tokenizer.json`, if special tokens have the ids after
             them; `vocab_size` of transformers. Kept for saving; changes no id.
@@ -468,7 +468,7 @@ class Definition:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that can change ids or decoded bytes, as one JSON object."""
+        """Returns everything that can change ids or decoded bytes, as one JSON object."""
         model = {"type": self.model.type, **vars(self.model)}
         if not model.get("drop_unknown", True):  # omitted if False, so that fingerprints do not change
             del model["drop_unknown"]

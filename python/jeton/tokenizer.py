@@ -830,8 +830,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> Any:
         """Renders messages with the tokenizer's chat template and encodes the text.
 
-        Special tokens that the template writes are matched. Spellings of special tokens in messages, tools or variables
-        are ordinary text, as in `encode`.
+        Special tokens in text that the template writes are matched. Spellings of special tokens in messages, tools or
+        variables are ordinary text, as in `encode`.
 
         Args:
             messages: JSON objects with ``role``, ``content`` and any other field that the template reads; or a list of
@@ -1541,7 +1541,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<s>": 300})
-            >>> tok.encode("hi", add_special_tokens=True)  # no template: nothing is added
+            >>> tok.encode("hi", add_special_tokens=True)  # no template: no token is added
             [104, 105]
             >>> tok.with_template("<s> $A").encode("hi", add_special_tokens=True)
             [300, 104, 105]

@@ -94,7 +94,7 @@ class CorpusComparison:
     differences: list[Difference]
 
     def agreement(self, a: str, b: str) -> float:
-        """F1 of the boundaries of two tokenizers: 1.0 if they split every document in the same way.
+        """Returns the F1 of two tokenizers' boundaries: 1.0 if they split every document in the same way.
 
         F1 is the number of shared boundaries, divided by the mean of the two numbers of boundaries; 1.0 if neither has
         any.
@@ -102,17 +102,17 @@ class CorpusComparison:
         return self._f1(self.boundaries, a, b)
 
     def token_agreement(self, a: str, b: str) -> float:
-        """F1 of the tokens of two tokenizers: number of equal tokens, divided by the mean of the two totals."""
+        """Returns the F1 of two tokenizers' tokens: number of equal tokens, divided by the mean of the totals."""
         return self._f1(self.equal_tokens, a, b)
 
     def vocab_overlap(self, a: str, b: str) -> float:
-        """Share of the entries of `a` that are entries of `b`, too, as distinct byte strings."""
+        """Returns the share of a's entries that are also entries of `b`, as distinct byte strings."""
         row, column = self._index(a), self._index(b)
         return float(self.shared_entries[row, column] / max(self.shared_entries[row, row], 1))
 
     def renyi_efficiency(self, name: str, order: float = RENYI_ORDER) -> float:
-        """Rényi entropy of the distribution of ids, divided by the logarithm of the vocabulary size: 1.0 if all ids
-        were equally frequent.
+        """Returns the Rényi entropy of the distribution of ids, divided by the logarithm of the vocabulary size: 1.0 if
+        all ids are equally frequent.
 
         Args:
             name: the tokenizer.
@@ -139,7 +139,7 @@ class CorpusComparison:
         return entropy / float(np.log(size))
 
     def used_entries(self, name: str) -> int:
-        """Number of entries that occur in the corpus."""
+        """Returns the number of entries that occur in the corpus."""
         import numpy as np
 
         return int(np.count_nonzero(self.frequencies[self._index(name)]))

@@ -6,7 +6,7 @@ decides when this module is used instead of SentencePiece's own pipeline.
 
 | | 4 | 5 |
 |---|---|---|
-| absent ``legacy`` | true | false, for Llama alone |
+| absent ``legacy`` | true | false, for Llama only |
 | ``legacy: false`` (no prefix after an added token) | Llama, T5 | Llama; always for CodeLlama; never for T5 |
 | ``add_prefix_space: false`` | Llama, T5 | Llama, CodeLlama, XLM-R, CamemBERT |
 | character map | all but Llama, CodeLlama and Gemma | also not mBART |
@@ -336,7 +336,7 @@ def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
 
 
 def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[AddedToken]) -> list[AddedToken]:
-    """Returns the special tokens without a role: those of the configuration and of the class."""
+    """Returns the special tokens without a role, from the configuration and from the class."""
     for key in ("extra_special_tokens", "model_specific_special_tokens"):
         if config.get(key):
             raise _unsupported(f"{key} is not supported with {keyword('transformers', version)}", key)

@@ -342,7 +342,7 @@ def kept(
     return stays
 
 
-# Defaults of classes of transformers that differ from those of PreTrainedTokenizerFast.
+# Classes of transformers whose defaults differ from PreTrainedTokenizerFast's.
 _PADS_LEFT = ("GemmaTokenizer", "LlamaTokenizer")
 _NO_SEGMENTS = (
     "CamembertTokenizer", "CodeLlamaTokenizer", "GPT2Tokenizer", "GemmaTokenizer", "LlamaTokenizer", "MBart50Tokenizer",

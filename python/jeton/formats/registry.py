@@ -42,7 +42,7 @@ class KnownRankFile:
         pattern: name or regex of the pre-tokenization pattern.
         special_tokens: spelling -> id.
         normalizer: the publisher's normalizer.
-        num_bytes: size of the file; None if not recorded here.
+        num_bytes: size of the file; None if the registry does not record it.
         roles: role -> special token.
         prefix: the special token that ``add_special_tokens=True`` puts before a text; None: no token is added.
         chat: name of the preset of `jeton.chat` that equals the model's chat template; None: the publisher has no

@@ -268,7 +268,7 @@ def _downloads() -> list[dict[str, Any]]:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Sort key that puts well-known names first."""
+    """Returns a sort key that puts well-known names first."""
     return FIRST.index(name) if name in FIRST else len(FIRST), name.lower()
 
 

@@ -1,8 +1,7 @@
 """Runner in tasks of a Ray cluster: each call of the function is one task, with small arguments and a small result.
 
 No data enters Ray's object store: tasks read and write files that all nodes can access. Tasks are spread over the nodes
-(``SPREAD``). Each task gets one CPU and uses one thread. The number of tasks in flight is little more than that of
-CPUs.
+(``SPREAD``). Each task gets one CPU and uses one thread. Only a few more tasks are in flight than the cluster has CPUs.
 
 ```text
 a worker or node is lost     Ray runs the task elsewhere (`max_retries`)
@@ -73,7 +72,8 @@ def run_ray(
     """Yields the results of a function for items, in the order of completion; `work`, `items`, `idle` as `run_threads`.
 
     Args:
-        work, items, idle: as `run_threads`; `work` is pickled. Its check does nothing: Ray interrupts it.
+        work, items, idle: as `run_threads`; `work` is pickled. Its check has no effect: Ray interrupts the task
+            instead.
         workers: maximum number of tasks in flight; None: twice the number of CPUs of the cluster, updated when it
             grows.
         prepare: called in the worker before each item, so all calls after the first must be fast. If it raises a

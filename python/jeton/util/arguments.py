@@ -40,7 +40,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
-    """Type of `KEEP`: the default of an argument for which None means a change, and `KEEP` none."""
+    """Type of `KEEP`, the default of an argument that stays unchanged; passing None would change it."""
 
     def __repr__(self) -> str:
         return "…"

@@ -63,7 +63,7 @@ def wait_for_imports() -> None:
 
 
 def forget_imports() -> None:
-    """In a child, undoes imports for this package that threads of the parent process had not finished."""
+    """Undoes, in a child process, imports for this package that the parent's threads had not finished."""
     for name in _imported_by_other_threads().keys() - _not_awaited:
         del _module_locks[name]
         spec = getattr(sys.modules.get(name), "__spec__", None)

@@ -23,8 +23,8 @@ __all__ = ["first_merges"]
 def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
     """Returns the tokenizer with as many of the first merges as fit into `size` entries.
 
-    Added tokens whose ids are after those of the merges get new ids directly after the remaining merges, in the same
-    order. Other ids are unchanged.
+    Added tokens whose ids follow the merges' ids get new ids directly after the remaining merges, in the same order.
+    Other ids are unchanged.
 
     Raises:
         ConfigError: the model is not supported; the size is larger than the tokenizer's, or smaller than its alphabet

@@ -62,7 +62,7 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
 
 
 def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For new entries without merges, returns the new id and the old id of each old token that spells it."""
+    """Returns, for new entries without merges, two columns: the new id, and the id of each old token that spells it."""
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]

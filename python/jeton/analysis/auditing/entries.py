@@ -113,7 +113,7 @@ class Entries:
 
 
 def rules(found: Entries, most: int) -> dict[str, Finding | None]:
-    """Name → finding, or None if the rule found nothing."""
+    """Returns name → finding, or None if the rule found no fault."""
     return {
         "unreachable": _unreachable(found, most),
         "undecided": _undecided(found, most),

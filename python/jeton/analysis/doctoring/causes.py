@@ -224,7 +224,7 @@ class _Search:
     def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
         """Finds which differences of two tokenizers change ids; [] if all of them together do not explain the ids."""
         changes = Changes(a, b)
-        # can fail, because changes leave out what is not compared, such as the decoder
+        # the ids can still differ, because some differences, such as the decoder's, are not among the changes
         if not changes.all or self._mismatches(changes, changes.all):
             return []
         for change in changes.all:

@@ -46,7 +46,7 @@ def doctor(
     Args:
         place: a folder, a file, or a name as for `load`.
         texts: texts to compare in addition to the built-in ones.
-        beside: another place that should give the same ids, such as a GGUF file elsewhere.
+        beside: another place that should give the same ids, such as a GGUF file in another folder.
         lock: path of a lock file. If the file does not exist, it is written; else the readers are compared with it.
 
     Raises:

@@ -44,7 +44,7 @@ def state_of(tok: Any) -> BackendState:
 
 @dataclass(slots=True)
 class Call:
-    """Options of an encode call: those of transformers' `_encode_plus`, with its order and defaults."""
+    """Options of an encode call, with the names, order and defaults of transformers' `_encode_plus`."""
 
     add_special_tokens: bool = True
     padding_strategy: Any = PaddingStrategy.DO_NOT_PAD
