@@ -132,9 +132,9 @@ class TrainingFacts:
 
     Attributes:
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
-        preset_options: options of the preset that differ from its defaults; None without any.
+        preset_options: options of the preset that differ from its defaults; None if there are none.
         preset, tie_break, min_frequency: as passed to `train`; Unigram has no ties.
-        rules, superwords: merge rules and the superword stage, as passed to `train`; None without any.
+        rules, superwords: merge rules and the superword stage, as passed to `train`; None if not used.
         vocab_size: as passed to `train`; training may have stopped below it.
         num_merges: number of learned merges.
         stopped: reason why training ended before `vocab_size`, or None.
@@ -187,8 +187,8 @@ class Bpe:
         ranks: source of a pair's rank: its index in the list of merges, or the id of the merged token (tiktoken).
         whole_first: a pretoken that is an entry is encoded as that entry, without merging (HF's ``ignore_merges``).
         end_of_word: spelling of the end-of-word mark; None: no mark.
-        end_of_word_style: ``"symbol"``: the mark is a symbol of its own; ``"suffix"``: it is part of the last unit.
-        unk_token: replaces characters that are not in the vocabulary; None raises instead.
+        end_of_word_style: ``"symbol"``: the mark is a separate symbol; ``"suffix"``: the mark is part of the last unit.
+        unk_token: replaces characters that are not in the vocabulary; None: such characters raise an error.
         fuse_unk: adjacent unknown characters are one token.
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
@@ -223,7 +223,7 @@ class Unigram:
     """Unigram model: Viterbi, the segmentation with the highest sum of scores.
 
     Attributes:
-        unk_token: replaces characters that no piece covers; None raises instead.
+        unk_token: replaces characters that no piece covers; None: such characters raise an error.
         byte_fallback: characters that no piece covers become byte tokens, ``<0x0A>``, instead of `unk_token`.
         fuse_unk: adjacent unknown characters are one token.
         single_precision: adds scores in f32 and always prefers user-defined pieces, as SentencePiece does. HF adds in
@@ -348,8 +348,8 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
     """Tests whether overflowing pieces of a text also get the template's type ids, as only RobertaProcessing does.
 
-    Other post-processors of Hugging Face set the type ids of the pieces that truncation keeps only; an overflowing
-    piece has the index of its text as type id. The template's ``overflow_type_ids`` decides; if the key is missing, a
+    Other post-processors of Hugging Face set type ids only for the pieces that truncation keeps; an overflowing piece
+    has the index of its text as type id. The template's ``overflow_type_ids`` decides; if the key is missing, a
     template that trims offsets counts as a RobertaProcessing.
     """
     if not template:
@@ -397,7 +397,7 @@ class Definition:
     Attributes:
         model: pretoken → ids.
         normalizer: components that rewrite text, in order.
-        pretokenizer: components that split it, in order.
+        pretokenizer: components that split the normalized text, in order.
         decoder: components that turn tokens into text, in order; None concatenates the tokens' bytes.
         template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
             "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``; whether offsets are trimmed; and ``overflow_type_ids``
@@ -578,7 +578,7 @@ class Definition:
                 is not in the vocabulary.
         """
         core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
-        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF checks nothing
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF has no check here
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

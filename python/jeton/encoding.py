@@ -38,9 +38,9 @@ class Token(NamedTuple):
     """One token of a text.
 
     Attributes:
-        id: its id.
+        id: id of the token.
         bytes: the bytes that the id adds to decoded text.
-        byte_span: range of bytes of the text that it covers, half-open; empty for a token that covers none.
+        byte_span: half-open range of the text's bytes that the token covers; empty if it covers none.
         char_span: smallest range of characters that covers these bytes; tokens inside one character share it.
 
     Examples:
@@ -243,7 +243,7 @@ class Encoding(Sequence[Token]):
             position after the end, or any position of a second text that is missing.
 
         Raises:
-            ConfigError: a negative `char`, or a `sequence_index` other than 0 and 1.
+            ConfigError: `char` is negative, or `sequence_index` is neither 0 nor 1.
 
         Examples:
             >>> import jeton

@@ -133,7 +133,7 @@ class Tokenizer:
             special_tokens: spelling -> id.
 
         Raises:
-            ConfigError: contradicting entries or merges.
+            ConfigError: entries or merges contradict each other.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -176,8 +176,8 @@ class Tokenizer:
             pair: a second text. The tokenizer's pair template joins the two texts; without a template, their ids are
                 concatenated.
             special: permitted special tokens: ``"none"`` (the default: their spellings are encoded as ordinary text),
-                ``"all"``, ``"raise"`` (an error if the text contains a special token), or a set of the permitted ones.
-                Added tokens that are not special are always matched.
+                ``"all"``, ``"raise"`` (an error if the text contains a special token), or the set of permitted special
+                tokens. Added tokens that are not special are always matched.
             add_special_tokens: applies the tokenizer's template, `definition.template`. Many tokenizers have no
                 template: no token is then added; `with_template` sets one.
             dropout: BPE-dropout: probability of skipping each merge (BPE).
@@ -185,8 +185,8 @@ class Tokenizer:
                 0 samples uniformly; large values approach the best segmentation.
             nbest: samples among the n best segmentations only; None: among all segmentations.
             seed: makes sampling reproducible on any machine; None: a new seed for each call.
-            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses
-                one.
+            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses one
+                thread.
             errors: ``"replace"``: in a `str`, a lone surrogate becomes U+FFFD, and a surrogate pair becomes its
                 character.
             unknown: always empty; a keyword of another library raises a `TypeError` that names Jeton's keyword.
@@ -502,7 +502,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """`tokenize`, limited to the pretokens that hold the first `most` tokens, and the template's tokens."""
+        """Calls `tokenize`, limited to the pretokens with the first `most` tokens, and the template's tokens."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -716,7 +716,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`.
             ConfigError: a single character exceeds `max_tokens`; `position` is its offset.
-            MissingDependencyError: ``at="markdown"`` without the extra ``markdown`` (markdown-it-py).
+            MissingDependencyError: ``at="markdown"``, and markdown-it-py (extra ``markdown``) is not installed.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -756,7 +756,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.growing_text(self._permission(special))
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
-        """Explanation of an encoding, step by step. Print it, or take `to_json()` or `.html`.
+        """Explains an encoding, step by step. Print the result, or take its `to_json()` or `.html`.
 
         BPE: every merge, its rank, and the competing pairs. SentencePiece's BPE: the priority queue with scores,
         positions and stale entries. Unigram: the lattice of each pretoken with scores, the best path and the second
@@ -845,18 +845,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 Jinja template. None: the tokenizer's own.
             special: special tokens that the messages may contain, as in `encode`.
             variables: other variables of the template, by name: ``{"enable_thinking": False, "date_string": "…"}``.
-            unknown: always empty; any other keyword is an error that names the right argument.
+            unknown: always empty; any other keyword raises an error that names the right argument.
 
         Returns:
             A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Ids take about as long as encoding
             the text; the spans of a `Chat` are computed on access.
 
         Raises:
-            TypeError: an unknown keyword.
+            TypeError: a keyword is unknown.
             ChatTemplateError: the template is missing or broken, refuses the messages, exceeds a limit of time or size,
                 or changes a text that is to be continued; or it is ambiguous whether a special token comes from the
                 template or a message.
-            SpecialTokenError: ``special="raise"`` and a message spells one.
+            SpecialTokenError: ``special="raise"`` and a message spells a special token.
             MissingDependencyError: Jinja is not installed (extra ``chat``).
 
         Examples:
@@ -1123,7 +1123,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Raises:
             UnknownTokenError, DecodeError: as `decode`, for the prompt.
-            ConfigError: an empty stop string, or over 1 MiB of them.
+            ConfigError: a stop string is empty, or all together have over 1 MiB.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -1397,7 +1397,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         The spellings are those of `id_to_token`. `vocab` maps ids to bytes, without a copy.
 
         Raises:
-            ConfigError: two entries have one spelling, which a `tokenizer.json` cannot hold either.
+            ConfigError: two entries have the same spelling, which a `tokenizer.json` cannot represent either.
 
         Examples:
             >>> Tokenizer.from_merges({7: b" the"}, [], special_tokens={"<|end|>": 9}).get_vocab()
@@ -1531,9 +1531,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns a tokenizer with another template, applied by ``add_special_tokens=True``. The fingerprint changes.
 
         Args:
-            single: special tokens around a text, which is ``$A``, separated by spaces: ``"<s> $A </s>"``. None removes
-                the template.
-            pair: likewise for a pair, whose texts are ``$A`` and ``$B``. ``:1`` after an item sets its type id:
+            single: template for one text: ``$A``, the text, and special tokens, separated by spaces: ``"<s> $A </s>"``.
+                None removes the template.
+            pair: template for a pair, whose texts are ``$A`` and ``$B``. ``:1`` after an item sets its type id:
                 ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. None: ``"$A $B:1"``.
 
         Raises:

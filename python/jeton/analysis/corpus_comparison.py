@@ -229,7 +229,7 @@ def compare_corpus(
         threads, progress: as in `jeton.train`.
 
     Raises:
-        ConfigError: no tokenizers, or an invalid option.
+        ConfigError: there are no tokenizers, or an option is invalid.
         InvalidTextError: one of the tokenizers cannot encode a text; the error names the tokenizer.
         FileNotFoundError, FormatError: as `jeton.train`.
 

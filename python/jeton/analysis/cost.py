@@ -36,7 +36,7 @@ class Cost:
         window: size of the context window, in tokens; None if it was not given.
         over_window: number of documents with more tokens than the window.
         windows: number of context windows for all documents, if each document begins a new window: the sum over
-            documents of tokens / window, rounded up.
+            documents of ceil(tokens / window).
         largest: tokens and source of the largest documents, the largest first.
 
     Examples:
@@ -124,7 +124,7 @@ def cost(
         threads, progress: as in `jeton.train`.
 
     Raises:
-        ConfigError: no tokenizers, a negative price, a window below 1, or a name without tokenizer.
+        ConfigError: there are no tokenizers, a price is negative, a window is below 1, or a name has no tokenizer.
         FileNotFoundError, FormatError, InvalidTextError: as `jeton.train`.
 
     Examples:

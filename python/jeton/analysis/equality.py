@@ -104,7 +104,7 @@ def same_ids(
 
     Args:
         a: the first tokenizer.
-        b: the second. Names of special tokens may differ; their ids may not.
+        b: the second tokenizer. Names of special tokens are allowed to differ; their ids are not.
         texts: texts to compare on; None: `ComparisonTexts`.
         decode: compare decoded bytes, too; a conversion can preserve ids and lose the decoder.
         threads, progress: as in `jeton.train`.

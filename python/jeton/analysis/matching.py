@@ -3,9 +3,9 @@
 The longest common subsequence takes quadratic time in general. Here, the common prefix and suffix are cut off, and the
 rest is matched by *anchors*: runs of k ids that occur equally often in both sequences, the i-th occurrence in one
 paired with the i-th in the other. (Patience diff, Bram Cohen 2003, pairs lines that occur once.) Of the chains of
-anchors that ascend in both sequences, the one with the most ids is chosen. The gaps between its anchors are matched in
-the same way with a smaller k, and small gaps by the longest common subsequence. A larger gap without anchors counts as
-changed. So the result is nearly always minimal for edits of a text. It is never wrong: all ids outside its runs are
+anchors that ascend in both sequences, the chain with the most ids is chosen. The gaps between its anchors are matched
+in the same way with a smaller k, and small gaps by the longest common subsequence. A larger gap without anchors counts
+as changed. So the result is nearly always minimal for edits of a text. It is never wrong: all ids outside its runs are
 reported as added or removed.
 
 Equal runs of k ids have equal ranks. Ranks are computed by doubling k instead of hashing, so no collision is possible.

@@ -89,7 +89,7 @@ def measure(
         A `Measure`; for several tokenizers, a `MeasureTable`.
 
     Raises:
-        ConfigError: no tokenizers or sources, or invalid options.
+        ConfigError: there are no tokenizers or no sources, or an option is invalid.
         InvalidTextError: one of the tokenizers cannot encode a text; the error names the tokenizer and the source.
         FileNotFoundError, FormatError: as `jeton.train`.
 

@@ -26,7 +26,7 @@ class VocabSize(NamedTuple):
         num_merges: number of merges.
         tokens: number of tokens of the held-out text.
         bytes_per_token: UTF-8 bytes per token of the held-out text; higher means fewer tokens.
-        parameters: parameters of the embedding and the output head together; None without `hidden`.
+        parameters: parameters of the embedding and the output head together; None if `hidden` was not passed.
 
     Examples:
         >>> VocabSize(vocab_size=1000, num_merges=744, tokens=10, bytes_per_token=3.2, parameters=None).vocab_size

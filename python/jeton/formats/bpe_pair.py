@@ -78,7 +78,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
         config: content of `tokenizer_config.json`.
 
     Raises:
-        FormatError: broken or contradictory files; the error has the line.
+        FormatError: the files are broken or contradictory; the error has the line.
         UnsupportedFeatureError: the tokenizer class is not supported.
     """
     config = config or {}

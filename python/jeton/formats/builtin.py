@@ -53,8 +53,8 @@ _loaded: Tokenizer | None = None
 def default() -> Tokenizer:
     """Returns the tokenizer that ships with Jeton; it needs no other file and no network.
 
-    Byte-level BPE with 65,536 ids, trained on about 100 languages and 14 of code and markup. The last 64 ids are
-    special tokens: ``<|endoftext|>``, ``<|pad|>``, those of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
+    Byte-level BPE with 65,536 ids, trained on about 100 languages, and 14 languages of code and markup. The last 64 ids
+    are special tokens: ``<|endoftext|>``, ``<|pad|>``, the tokens of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
     fill-in-the-middle (``<|fim_prefix|>``, ``<|fim_middle|>``, ``<|fim_suffix|>``), and ``<|reserved_0|>`` to
     ``<|reserved_56|>``. No model uses it: to count the tokens of a model, load that model's tokenizer.
 

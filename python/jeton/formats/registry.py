@@ -1,7 +1,7 @@
 """Registry of known rank files, by name and by the SHA-256 of their content. Data only.
 
-A rank file has neither pattern nor special tokens; the registry adds both. Some names share a file and differ only in
-their special tokens; a file that is loaded without a name gets the first of these names.
+A rank file has neither pattern nor special tokens; the registry adds both. Some names share a file and differ in their
+special tokens; a file that is loaded without a name gets the first of these names.
 
 Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
 meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;

@@ -1,4 +1,4 @@
-"""`encode_arrow`: a column of texts in Arrow data → a column of ids, without a Python object per text.
+"""`encode_arrow`: converts a column of texts in Arrow data to a column of ids, without a Python object per text.
 
 For pipelines that process Arrow batches: Ray Data's ``map_batches(batch_format="pyarrow")``, PySpark's ``mapInArrow``,
 ``datasets`` in Arrow format, plain pyarrow. To pickle the function with its arguments, use `functools.partial`.
@@ -60,7 +60,7 @@ def encode_arrow(
         output: name of the column of ids, ``list<int32>``.
         keep: input columns that the result also has, before the column of ids.
         append_eos: after each text, add the id of the role `eos` (True) or of the special token with this spelling.
-        prepend_bos: before each text, add the id of the role `bos`, likewise.
+        prepend_bos: before each text, add the id of the role `bos` (True) or of the special token with this spelling.
         large_list: make the column of ids a ``large_list<int32>``, with 64-bit offsets.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
 

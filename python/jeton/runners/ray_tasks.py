@@ -1,7 +1,7 @@
 """Runner in tasks of a Ray cluster: each call of the function is one task, with small arguments and a small result.
 
 No data enters Ray's object store: tasks read and write files that all nodes can access. Tasks are spread over the nodes
-(``SPREAD``). Each task gets one CPU and uses one thread. Only a few more tasks are in flight than the cluster has CPUs.
+(``SPREAD``). Each task gets one CPU and uses one thread. By default, twice as many tasks as CPUs are in flight.
 
 ```text
 a worker or node is lost     Ray runs the task elsewhere (`max_retries`)

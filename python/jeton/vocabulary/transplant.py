@@ -96,7 +96,7 @@ def _focus(
 def _omp(
     basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Orthogonal matching pursuit: k times, adds the anchor most similar to the residual and fits by least squares."""
+    """Finds weights by orthogonal matching pursuit: k times, adds the anchor nearest to the residual and refits."""
     norms = np.maximum(np.linalg.norm(basis, axis=1), 1e-12)
     found = []
     for row in targets:

@@ -62,8 +62,8 @@ def chat_check(
         variables: variables of the template, as in `Tokenizer.chat`.
 
     Raises:
-        ConfigError: neither a tokenizer nor a template.
-        ChatTemplateError: there is no such template, or it is broken.
+        ConfigError: neither a tokenizer nor a template was passed.
+        ChatTemplateError: the template does not exist or is broken.
         MissingDependencyError: Jinja is not installed.
 
     Examples:

@@ -50,7 +50,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
         names without ``template-``.
 
     Raises:
-        ChatTemplateError: there is no such template, or it is broken.
+        ChatTemplateError: the template does not exist or is broken.
         MissingDependencyError: Jinja is not installed.
     """
     facts: Facts = {"markers": has_generation(template.source())}  # raises if the template is broken

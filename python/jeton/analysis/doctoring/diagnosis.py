@@ -1,4 +1,4 @@
-"""`Diagnosis`: groups of readers that agree, the first text on which each of the others differs, and the cause."""
+"""`Diagnosis`: groups of readers that agree; for each other group, the first text that differs, and the cause."""
 
 from __future__ import annotations
 

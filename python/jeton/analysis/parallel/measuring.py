@@ -39,7 +39,7 @@ def languages(
         The table. Files with less than a fifth of the baseline's characters are excluded; `left_out` lists them.
 
     Raises:
-        ConfigError: no tokenizers, or no file for `relative_to`.
+        ConfigError: there are no tokenizers, or `relative_to` has no file.
         FileNotFoundError: the folder does not exist.
         InvalidTextError: a file is not UTF-8, or a tokenizer cannot encode it.
 

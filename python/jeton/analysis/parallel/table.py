@@ -46,7 +46,7 @@ class LanguageTable:
         tokenizers: names of the tokenizers.
         languages: the languages, in the order of the rows.
         cells: ``cells[language][tokenizer]``, by index.
-        baseline: key of the language that numbers of tokens are relative to.
+        baseline: key of the language whose numbers of tokens are the reference.
         left_out: files excluded as incomplete translations: they have less than a fifth of the baseline's characters.
 
     Examples:

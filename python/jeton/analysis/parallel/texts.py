@@ -41,7 +41,7 @@ def parallel_texts(folder: str | os.PathLike[str], baseline: str) -> tuple[dict[
 
     Args:
         folder: folder of files in UTF-8; hidden files and folders in it are ignored.
-        baseline: key of the text that the others are compared with.
+        baseline: key of the text with which the other texts are compared.
 
     Raises:
         ConfigError: the baseline has no file, or two files have the same key.
