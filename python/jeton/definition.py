@@ -562,7 +562,7 @@ class Definition:
             model["precision"] = "f32" if model.pop("single_precision") else "f64"
         if isinstance(self.model, Bpe):
             model["end_of_word"] = self.model.end_of_word_style if self.model.end_of_word else None
-        if facts["decoder"]:  # copied: the definition keeps its components unchanged
+        if facts["decoder"]:  # copied, so that the definition's own components do not change
             unk = {"unk": model["unk"]}
             facts["decoder"] = [
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]

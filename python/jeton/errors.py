@@ -73,7 +73,7 @@ def shown(value: object, most: int = MAX_SHOWN) -> str:
 
 
 class JetonError(Exception):
-    """Base class: ``except jeton.JetonError`` catches every error that Jeton raises deliberately.
+    """Base class of Jeton's errors: ``except jeton.JetonError`` catches every error that Jeton raises deliberately.
 
     Attributes:
         marked: the message, in which each option is between two `MARK`s.

@@ -795,7 +795,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .explanation import entry_tree
 
-        self.id_to_bytes(id)  # raises
+        self.id_to_bytes(id)  # raises if the id is not in the vocabulary
         return entry_tree(self, id)
 
     if TYPE_CHECKING:

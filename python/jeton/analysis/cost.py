@@ -25,7 +25,7 @@ BATCH_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a corpus by one tokenizer.
+    """Cost of a corpus that one tokenizer encodes.
 
     Attributes:
         tokenizer: name of the tokenizer.

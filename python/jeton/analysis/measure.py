@@ -130,7 +130,7 @@ def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[
 
 
 def _tokenizers(tok: Any) -> dict[str, Tokenizer]:
-    """Checks the tokenizers and names them."""
+    """Checks the tokenizers and assigns names to them."""
     if isinstance(tok, Mapping | list | tuple):
         return named_tokenizers(tok, "tok", "measure")
     return {"tok": instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load loads one from a path or a name")}

@@ -144,7 +144,7 @@ class _Encoder:
         """Returns the counts that relate tokens to words. A template's tokens belong to no word."""
         core, found = self._tok._core, None
         if self._only_splits:
-            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())  # None: white space was dropped
+            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())  # None if white space was dropped
         if found is None:
             found = words.count(core, texts, self._tok._permission(None), self._threads)
         in_words, whole_words, in_runs = found

@@ -23,7 +23,7 @@ RATIOS = (
     "whole_word_share",
     "seconds_per_mb",
 )
-# Figures that sort the sources of a table.
+# Figures by which the sources of a table can be sorted.
 FIGURES = ("tokens", "bytes", *RATIOS, "unknown")
 
 

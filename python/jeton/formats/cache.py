@@ -89,7 +89,7 @@ def clear() -> None:
 
 
 def identity(path: str) -> Identity:
-    """Returns the identity of the files that loading a path may read; empty if it is neither file nor folder."""
+    """Returns the identity of the files that loading a path can read; empty if the path is neither file nor folder."""
     return tuple(_identities(path))
 
 

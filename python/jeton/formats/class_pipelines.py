@@ -9,8 +9,8 @@ decides when this module is used instead of SentencePiece's own pipeline.
 | absent ``legacy`` | true | false, for Llama only |
 | ``legacy: false`` (no prefix after an added token) | Llama, T5 | Llama; always for CodeLlama; never for T5 |
 | ``add_prefix_space: false`` | Llama, T5 | Llama, CodeLlama, XLM-R, CamemBERT |
-| character map | all but Llama, CodeLlama and Gemma | also not mBART |
-| ranks of merges | scores | ids |
+| character map | all but Llama, CodeLlama, Gemma | all but Llama, CodeLlama, Gemma, mBART |
+| ranks of merges follow | scores | ids |
 | absent ``add_bos_token`` | true for Llama, CodeLlama, Gemma | true for CodeLlama |
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
@@ -180,7 +180,7 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
 
 
 def _roles(config: Mapping[str, Any], name: str, version: Version) -> dict[str, AddedToken]:
-    """Returns role -> token, in the order in which they are added."""
+    """Returns role -> token, in the order in which the tokens are added."""
     defaults = dict(_DEFAULTS[name])
     if (name, version) == ("GemmaTokenizer", 5):
         defaults["mask"] = "<mask>"

@@ -240,7 +240,7 @@ def with_tokens(
 
 
 def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """Checks that the tokenizer has all tokens of `added_tokens.json`, an older format without flags.
+    """Checks that the tokenizer has all tokens of `added_tokens.json`, an older file format without flags.
 
     Raises:
         UnsupportedFeatureError: a token is missing.

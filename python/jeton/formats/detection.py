@@ -96,7 +96,7 @@ def is_sentencepiece(data: bytes) -> bool:
     at = 1
     while at < min(len(data), 5) and data[at] & 0x80:
         at += 1
-    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # piece, score or type
+    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # tag of the field piece, score or type
 
 
 def is_gpt2_pair(data: bytes) -> bool:

@@ -48,7 +48,7 @@ def _may_be(path: Path) -> bool:
             return False
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-    except OSError:  # an empty folder, or no permission
+    except OSError:  # the folder is empty or not readable
         return False
     begins = (detection.is_gguf, detection.is_rank_file, detection.is_sentencepiece, detection.is_vocab_txt)
     return re.match(rb"\s*\{\s*\"", head) is not None or any(is_begun(head) for is_begun in begins)

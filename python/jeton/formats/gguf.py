@@ -57,7 +57,7 @@ ROLE_KEYS = {
     "cls": "cls_token_id",
     "mask": "mask_token_id",
 }
-# model -> ids of roles that the file does not give
+# model -> default ids of roles, used if the file does not give them
 _DEFAULT_IDS = {
     "llama": {"bos": 1, "eos": 2, "unk": 0},
     "bert": {"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
@@ -266,7 +266,7 @@ class Metadata:
         return self.special_ids[role]
 
     def name(self, role: str) -> str | None:
-        """Returns the token of a role; None if it has none."""
+        """Returns the token of a role; None if the file has no token for it."""
         id = self.special_ids.get(role)
         return None if id is None else self.tokens[id]
 
@@ -462,7 +462,7 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
     }
     parts = [_substitute(r"[\x{B}\x{C}\x{85}]", " "), normalizer]
     if strips:
-        syllables = range(0xAC00, 0xD7A4, 588)  # first syllable of each group with one initial consonant
+        syllables = range(0xAC00, 0xD7A4, 588)  # the first syllable for each initial consonant
         korean = [
             _substitute(f"[{chr(first)}-{chr(first + 587)}]", chr(0x1100 + i)) for i, first in enumerate(syllables)
         ]

@@ -272,7 +272,7 @@ def _merges(tok: Tokenizer) -> list[bytes]:
 
 
 def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str]) -> str:
-    """Returns the name of the pre-tokenizer that splits most probes as the tokenizer does."""
+    """Returns the name of the pre-tokenizer that agrees with the tokenizer on the most probes."""
     own = _splits(tok.definition.pretokenizer, _PROBES)
     first = old.get(f"{KEYS}pre", b"")
     names = sorted(PRE, key=lambda name: name.encode() != first)  # the old file's value first

@@ -92,7 +92,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def render(tok: Tokenizer) -> dict[str, bytes]:
-    """Returns the model and the configuration of a tokenizer that `is_of_class`: name -> content.
+    """Returns the files of a tokenizer for which `is_of_class` is true, model and configuration: name -> content.
 
     Raises:
         UnsupportedFeatureError: the class would not rebuild the tokenizer.

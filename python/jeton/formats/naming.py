@@ -149,11 +149,12 @@ class NamedTokenizer:
 
     Attributes:
         name: main name of the tokenizer.
-        source: where it comes from: ``"jeton"`` (it ships with Jeton), the URL of its file, the hub, or ``"ollama"``.
+        source: origin of the tokenizer: ``"jeton"`` (it ships with Jeton), the URL of its file, the hub, or
+            ``"ollama"``.
         aliases: other names that load it.
         models: models that use it; their names load it, too.
         model_prefixes: names of models with one of these prefixes load it, too.
-        is_local: it loads without network access: it ships with Jeton, or is in a cache of this machine.
+        is_local: whether it loads without network access, because it ships with Jeton or is in a cache of this machine.
 
     Examples:
         >>> import jeton

@@ -8,8 +8,8 @@ released:
 - If threads race to build a lookup table, each builds it, and the first result is kept (`atomic_cell` of the core).
 - A mutex of the binding is held only during steps that neither release the GIL nor run Python code (`exclusive.rs`).
 
-Not used therefore: `functools.cached_property`, which has a lock before Python 3.12 (`lazy`); `PyOnceLock` and
-`intern!` of PyO3, which release the GIL while a cell is marked (`once.rs`).
+Therefore not used: `functools.cached_property`, which has a lock before Python 3.12 (`lazy`); `PyOnceLock` and
+`intern!` of PyO3, which release the GIL while a cell is marked as being initialized (`once.rs`).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """The last merge of each entry in any text, by id.
+    """The last merge that forms each entry, the same in any text, by id.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.

@@ -213,4 +213,4 @@ def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.f
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # with flags
+    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags

@@ -43,7 +43,7 @@ class Finding:
         remedy: advice; empty if there is nothing to do.
         count: number of entries, merges or faults.
         examples: examples of these entries, merges or faults.
-        facts: figures, for programs.
+        facts: figures by name, for programs.
 
     Examples:
         >>> import jeton

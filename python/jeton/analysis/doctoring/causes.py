@@ -157,7 +157,7 @@ def _with_remark(cause: Cause, readers: Sequence[Reader]) -> Cause:
 
 
 class _Search:
-    """Experiments on one difference."""
+    """Experiments that find the causes of one difference."""
 
     def __init__(self, texts: Sequence[str], ours: Results, theirs: Results) -> None:
         self._texts = texts
@@ -407,7 +407,7 @@ def _cleaned(text: str) -> str:
 
 
 def causes_of_decoding(ours: Reader, theirs: Reader, ids: Sequence[list[int]]) -> list[Cause]:
-    """Finds the cause of different decoded texts of equal ids."""
+    """Finds the cause if two readers decode equal ids to different texts."""
     left, right = ([one.text(each) for each in ids] for one in (ours, theirs))
     if all(isinstance(a, str) and _cleaned(a) == b for a, b in zip(left, right, strict=True)):
         words = translate("it removes spaces before punctuation (clean_up_tokenization_spaces)")

@@ -17,7 +17,7 @@ def writes_mark(part: Component) -> bool:
 
 
 def prefix_scheme(definition: Definition) -> str:
-    """Returns where `▁` is added: ``"always"`` (before each part between added tokens), ``"first"``, ``"never"``."""
+    """Returns where `▁` is added: ``"always"`` (before each text between added tokens), ``"first"``, ``"never"``."""
     for part in definition.pretokenizer:
         if part["type"] == "Metaspace":
             default = "always" if part.get("add_prefix_space", True) else "never"

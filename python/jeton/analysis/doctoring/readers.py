@@ -366,7 +366,7 @@ def _rank_file(path: str, main: Tokenizer | None, name: str, source: str) -> lis
 
 
 class _Reason(str):
-    """Message of a call that failed."""
+    """Error message of a library call that failed."""
 
 
 def _tried(make: Callable[[], T]) -> T | _Reason:

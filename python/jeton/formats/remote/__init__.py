@@ -1,6 +1,6 @@
 """Resolution of names (``"o200k_base"``, ``"hf:owner/name"``, ``"ollama:llama3.2"``) to local files, with downloads.
 
-Imported on first use.
+The package is imported on first use.
 
 Only data files are downloaded. Each file is verified by its hash before it is parsed, and is cached atomically. Left
 out: parsing, which the modules of the formats do.

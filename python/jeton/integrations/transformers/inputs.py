@@ -24,7 +24,7 @@ class Inputs(NamedTuple):
     Attributes:
         texts: strings, or sequences of words.
         pairs: the second texts of pairs; None if there are no pairs.
-        original: the argument of `tokenizers.Tokenizer.encode_batch`.
+        original: the same texts in the form that `tokenizers.Tokenizer.encode_batch` takes.
         shape: name of the form.
     """
 

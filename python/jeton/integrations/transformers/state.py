@@ -153,7 +153,7 @@ class Snapshot:
     """A state of a tokenizer.
 
     Attributes:
-        backend: the tokenizer.
+        backend: the `tokenizers.Tokenizer`.
         version, stages, model, options: values for the comparison with later states.
         engine: None if Jeton does not support the state.
         reason: why Jeton does not support it; None if it does.
