@@ -532,7 +532,7 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy whose `decoder` is ByteLevel exactly if the file's decoder is and it changes an added token.
+        """Returns a copy with the decoder ByteLevel if the file has it and it changes an added token, else without.
 
         Args:
             added: as for `changed_by_byte_level`.

@@ -21,7 +21,7 @@ __all__ = ["DEFAULT", "GEMMA4", "PRE", "Pre", "has_case"]
 
 @record(frozen=True)
 class Pre:
-    """Splitting of text before BPE.
+    """How llama.cpp splits text before BPE.
 
     Attributes:
         patterns: expressions; each splits the pretokens of the expression before it.

@@ -68,7 +68,7 @@ def run_processes(
 
 
 def _start(canceled: Event) -> None:
-    """Initializes a worker."""
+    """Initializes a worker process: ignores Ctrl-C, and watches the parent process."""
     global _canceled
     _canceled = canceled
     signal.signal(signal.SIGINT, signal.SIG_IGN)

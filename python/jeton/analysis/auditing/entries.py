@@ -72,7 +72,7 @@ PRIVATE = {
 
 
 MAX_SHOWN = GIANT_BYTES  # characters of an entry or text in a report, so that ordinary entries are whole
-SHOWN = 64  # characters shown of an entry or text that exceeds MAX_SHOWN
+SHOWN = 64  # characters that a report shows of an entry or text longer than MAX_SHOWN
 
 
 class Entries:

@@ -280,7 +280,7 @@ RENDERED, DROPPED, REFUSED = STATUSES = ("rendered", "dropped", "refused")
 
 
 def _status(made: Rendering | str, *texts: str) -> str:
-    """Returns whether texts are in a rendering, as a status."""
+    """Returns a status: the template refused the conversation, rendered all of the texts, or dropped a text."""
     if isinstance(made, str):
         return REFUSED
     return RENDERED if all(text in made.text for text in texts) else DROPPED

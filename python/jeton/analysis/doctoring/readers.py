@@ -92,7 +92,7 @@ class Reader:
         return f"{self.file}: {self.library}"
 
     def ids(self, text: str, *, framed: bool = False) -> list[int] | Refused:
-        """Encodes a text."""
+        """Encodes a text; returns a `Refused` if the library refuses it."""
         call = self.frame if framed else self.encode
         if call is None:
             raise ValueError(f"{self.name} was not checked")
@@ -100,7 +100,7 @@ class Reader:
         return Refused(found) if isinstance(found, _Reason) else found
 
     def text(self, ids: list[int]) -> str | Refused:
-        """Decodes ids."""
+        """Decodes ids; returns a `Refused` if the library refuses them."""
         decode = self.decode
         if decode is None:
             raise ValueError(f"{self.name} decodes nothing")
