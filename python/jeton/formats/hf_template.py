@@ -3,7 +3,7 @@
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
 ``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None: no token is added. The template has
 ``"overflow_type_ids"`` only if a RobertaProcessing does not trim offsets, such as CLIP's, or if a TemplateProcessing
-has the items of a RobertaProcessing and trims them.
+has the items of a RobertaProcessing and offsets are trimmed.
 
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.

@@ -52,8 +52,8 @@ def merge_vocab(
 
     Returns:
         The merged tokenizer. `report["left_out"]`: reason -> ids in `b` of entries that merges do not reach;
-        `report["unreachable"]`: ids of entries of `b` that `a` has, but that no text reaches in `a`; `report["split"]`:
-        ids of entries whose text `b` encodes as one token and the pre-tokenizer of `a` splits.
+        `report["unreachable"]`: ids of entries of `b` that `a` has, but that the merges of `a` do not reach;
+        `report["split"]`: ids of entries whose text `b` encodes as one token and the pre-tokenizer of `a` splits.
 
     Raises:
         UnsupportedFeatureError: the models are of different kinds, or a model cannot get new merges.

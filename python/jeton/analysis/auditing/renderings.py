@@ -102,7 +102,7 @@ SCENARIOS = {
 
 
 class Rendering(NamedTuple):
-    """A rendered conversation: its text, and the runs of text by origin that tile it."""
+    """A rendered conversation: its text, and the runs that tile it, each with the origin of its text."""
 
     text: str
     runs: list[RenderedRun]

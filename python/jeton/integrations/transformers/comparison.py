@@ -130,7 +130,7 @@ class _Comparison:
         try:
             rows = self.engine.encode(texts, offsets=True)
         except Unproven:
-            if len(texts) > 1:  # a text is refused: compare them one by one
+            if len(texts) > 1:  # a text is refused: compare halves, which isolates it
                 self.num_texts -= len(texts)
                 self.num_ids -= sum(map(len, ids))
                 half = len(texts) // 2
@@ -145,7 +145,7 @@ class _Comparison:
         return None
 
     def _refused(self, backend: Any, text: str, ids: list[int]) -> None:
-        """Compares only the ids of a text, for which Jeton may have no offsets."""
+        """Compares only the ids of a text that Jeton refuses to encode with offsets."""
         try:
             found = self.engine.encode_one(text)
         except Unproven as reason:
