@@ -1,4 +1,4 @@
-"""Writing of tokenizer files: the format of a path, and the writer of each format."""
+"""Writing of tokenizer files: chooses the format by the path, and calls the format's writer."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _write_gguf(
     accept_loss: Collection[str],
     like: str | os.PathLike[str] | None = None,
 ) -> None:
-    from . import gguf_write  # lazy: few write this format
+    from . import gguf_write  # imported here: this format is rarely written
 
     gguf_write.write(tok, path, accept_loss, like)
 
 
 def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
-    from . import vocab_dump  # lazy, because it imports `drawing`
+    from . import vocab_dump  # imported here because it imports `drawing`
 
     vocab_dump.write(tok, path)
 
