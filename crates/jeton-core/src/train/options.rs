@@ -9,17 +9,17 @@ use crate::error::Result;
 use crate::util::spill::MemoryLimit;
 use crate::vocab::alphabet::{EndOfWord, Level};
 
-/// Order of pairs with equal counts.
+/// Tie rule: which of the pairs with equal counts is merged first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
-    /// First occurrence in the current sequences.
+    /// Pair with the first occurrence in the current sequences.
     First,
-    /// Lowest (left id, right id).
+    /// Pair with the lowest (left id, right id).
     LowestIds,
-    /// Highest (left, right) as strings, left first.
+    /// Pair with the highest (left, right) as strings, the left one compared first.
     HighestPair,
-    /// Fewest initial symbols of the result, then lowest string.
+    /// Pair whose result has the fewest initial symbols; among these, the lowest string.
     Shortest,
 }
 
@@ -36,7 +36,7 @@ pub struct LearnOptions<'a> {
     pub min_frequency: u64,
     /// The unit of a symbol.
     pub level: Level,
-    /// Marking of the end of a word.
+    /// How the last symbol of a word is marked.
     pub end: EndOfWord,
     /// Spelling of the mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
@@ -70,7 +70,7 @@ impl Default for LearnOptions<'_> {
     }
 }
 
-/// Initial sequences, before the first merge.
+/// Initial sequences, before the first merge of this run.
 #[derive(Clone, Copy)]
 pub(super) enum Beginning<'a> {
     /// Symbols of an alphabet.
@@ -79,7 +79,7 @@ pub(super) enum Beginning<'a> {
     Tokens(&'a dyn KnownTokens),
 }
 
-/// Tokens that exist before learning.
+/// Tokens that exist before learning, from earlier merges.
 pub trait KnownTokens: Sync {
     /// Returns the id of the first merge.
     fn next_id(&self) -> u32;
@@ -97,14 +97,15 @@ pub trait KnownTokens: Sync {
 /// Thresholds, which affect time, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Minimum bytes of distinct pretokens for each thread. With fewer, most merges have too few positions to divide.
+    /// Minimum bytes of distinct pretokens for each thread. With fewer bytes, most merges have too few positions to
+    /// divide among threads.
     pub shard_bytes: usize,
-    /// Minimum positions of a pair whose merge is divided among threads. Visiting that many takes some hundred
-    /// microseconds, synchronization ten.
+    /// Minimum number of positions of a pair whose merge is divided among threads. Visiting that many positions takes
+    /// some hundred microseconds, and synchronizing threads takes ten.
     pub shared_places: usize,
-    /// Pairs with a count below (symbols of the corpus / merges / this value) are not listed until all listed ones
-    /// are merged. On the measured corpora, the last of 32,000 and of 128,000 merges was two to four times as
-    /// frequent as this bound. Rare pairs (nine of ten) then cost nothing.
+    /// Divisor of the first floor: pairs with a count below (symbols of the corpus / merges / this value) have no
+    /// posting list until all other pairs are merged. On the measured corpora, the last of 32,000 and of 128,000 merges
+    /// was two to four times as frequent as this bound. Rare pairs (nine of ten) then cost nothing.
     pub floor_divisor: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Tokens of training: lengths, counts and, on request, spellings.
+//! Tokens during training, with their lengths, counts and, if a tie rule or a rule needs them, spellings.
 
 use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Returns the highest id plus one.
+    /// Returns the number of ids: the highest id plus one.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
@@ -108,7 +108,7 @@ impl Tokens {
         self.in_use
     }
 
-    /// Returns the spellings, if requested.
+    /// Returns the spellings; None if they are not needed.
     pub fn strings(&self) -> Option<&Spellings> {
         self.strings.as_ref()
     }
@@ -140,7 +140,8 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Adds a token of an earlier merge, which takes one cell.
+    /// Adds the token of an earlier merge. It covers one cell, because the sequences begin with the tokens of earlier
+    /// merges.
     ///
     /// # Errors
     /// As [`Tokens::new`].

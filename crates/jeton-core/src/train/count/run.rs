@@ -1,4 +1,4 @@
-//! Sorted counts as bytes: the format of spilled runs, and of files of counts.
+//! Byte format of sorted counts, for spilled runs and for files of counts.
 //!
 //! ```text
 //! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded: `shared` bytes of the previous one
@@ -7,8 +7,9 @@
 //!
 //! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.
 //!
-//! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates
-//! the order, the sums and the checksum of all entries. A pretoken takes no more memory than its bytes in the file.
+//! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates the
+//! order, the sums and the checksum of all entries. The memory for a pretoken grows only with the bytes that were read
+//! from the file.
 //!
 //! Cost: 10 to 20 bytes for each entry; one pass.
 //! Source: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
@@ -66,8 +67,8 @@ impl Crc {
     }
 }
 
-/// Maximum length of the prefix that an entry shares with the previous one. This limits the expansion of untrusted
-/// files to about ten times their size.
+/// Maximum length of the prefix that an entry shares with the previous one. Without a limit, a small untrusted file
+/// could expand to much more than ten times its size.
 const MOST_SHARED: usize = 64;
 
 /// Writer of entries, in order.
@@ -209,14 +210,14 @@ impl<R: Read> Source for RunReader<R> {
             return Err(self.wrong("an impossible pretoken length"));
         }
         let shared = shared as usize;
-        // Both pretokens are equal in the shared bytes, so the next byte decides the order. If the maximum is shared,
-        // all following bytes decide.
+        // Both pretokens have the same `shared` first bytes, so the next byte decides their order. If `shared` is at
+        // the maximum, the pretokens may agree in further bytes, so all of them are compared.
         let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
         let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);
         let mut rest = rest as usize;
         while rest > 0 {
-            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than the length
+            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than `rest` claims
             pretoken.resize(before + step, 0);
             self.fill(&mut pretoken[before..])?;
             rest -= step;
