@@ -1,6 +1,6 @@
-//! Parts of a text, and positions between characters: shared by the modules that cut texts.
+//! Parts of a text, and rounding to character boundaries; shared by the modules that cut texts.
 
-/// Number of bytes between joints above which a position between them is found by bisection.
+/// If two joints are more than this number of bytes apart, positions between them are found by bisection.
 pub(in crate::tokenizer) const LONG: usize = 1 << 10;
 
 /// A part of a text.

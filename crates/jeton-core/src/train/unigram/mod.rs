@@ -345,7 +345,7 @@ mod tests {
         let whole = learned(&counts, &options, 1, &mut |_| true).unwrap();
         let (mut done, mut runs) = (None, 0);
         let last = loop {
-            // Each run is interrupted after its first step and resumed from the saved pieces.
+            // Each run is interrupted in its second step, and the next run resumes from the saved pieces.
             let (steps, mut saved) = (Cell::new(0), None);
             let mut save = |state: &dyn Fn() -> SavedPieces, is_interrupted: bool| {
                 steps.set(steps.get() + 1);
