@@ -1,20 +1,21 @@
-"""Mutation tests of the Python modules that decide policy and of the core, in seeded samples, resumable.
+"""Mutation tests of the core, and of the Python modules that decide policy, in seeded samples that can be resumed.
 
     python tools/mutants.py --seed 1 --number 203 --output mutants.jsonl
     python tools/mutants.py --core core-1 --seed 1 --number 98 --output mutants-core.jsonl
     python tools/mutants.py --report mutants.jsonl
 
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
-sign, a returned value, or a call whose result is not used. The tests that execute that place run on it, the shortest
-first, until one fails. A mutant that no test fails has survived: it is either equivalent, or a missing test. The
-output has a JSON line for each; a later run with the same output continues where the earlier one stopped.
+sign, a returned value, or a call whose result is not used. The tests that execute this place run on the mutant, the
+shortest first, until one fails. If no test fails, the mutant has survived: either it behaves like the original, or a
+test is missing. The output has a JSON line for each mutant. A later run with the same output continues where the
+earlier one stopped.
 
-The first run records which tests execute which lines (`--map`). Delete this map to have new tests run. Mutants of
-functions run in forks of one process (`mutation_plugin`), those of statements that run at import in their own.
-`mutants_core` makes those of the core.
+The first run records which tests execute which lines (`--map`). Delete this map so that new tests are included. Mutants
+of functions run in forks of one process (`mutation_plugin`); mutants of statements that run at import have a process of
+their own. `mutants_core` creates the mutants of the core.
 
 Strings, type annotations, `__repr__`, `raise` statements and branches for type checkers are left out: their mutants
-change words or nothing.
+change only texts, or have no effect.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ import mutants_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "jeton"
-# Stratum, sampled equally often -> its modules, and the tests that run for each.
+# Stratum, all of which are sampled equally often -> its modules, and the tests that run for each module.
 STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "special tokens": (
         ("tokens/*.py",),
@@ -60,7 +61,7 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
 DOCTESTS = "tests/test_doctests.py"
-# Tests for mutants of the core: those that reach a mutant run.
+# Tests for mutants of the core. Of these, the tests that reach a mutant run on it.
 CORE_TESTS = (
     *("tests/oracle", "tests/calls", "tests/explanation", "tests/analysis", "tests/formats", "tests/vocabulary"),
     *("tests/test_character_maps.py", "tests/test_counts.py", "tests/test_normalizers.py"),
@@ -68,8 +69,8 @@ CORE_TESTS = (
     *("tests/test_rules.py", "tests/test_spilling.py", "tests/test_stream.py", "tests/test_tokenizer.py"),
     *("tests/test_trace.py", "tests/test_training.py", "tests/test_unigram_training.py"),
 )
-TIMEOUT_S = 120  # seconds for the tests of a mutant; one that runs longer counts as caught
-BUDGET_S = 60.0  # duration of the tests that a mutant may survive
+TIMEOUT_S = 120  # maximum seconds of a mutant's tests; a mutant that takes longer counts as caught
+BUDGET_S = 60.0  # maximum total seconds of the tests that are run on a mutant
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -87,7 +88,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Mutant(NamedTuple):
-    """One change: the characters `start` to `end` of a module become `after`."""
+    """One change: the characters from `start` to `end` of a module are replaced by `after`."""
 
     stratum: str
     path: str  # below `python/jeton`
@@ -99,7 +100,7 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Names the mutant in the output, even after changes elsewhere in the repository."""
+        """Key of the mutant in the output, which stays valid after changes elsewhere in the repository."""
         return hashlib.sha256("\0".join(map(str, self)).encode()).hexdigest()[:16]
 
 
@@ -123,7 +124,7 @@ def mutants(stratum: str, path: Path) -> Iterator[Mutant]:
 
 
 def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Yields the nodes that decide something."""
+    """Yields the nodes whose mutants change decisions: no texts, annotations, imports or errors."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments):
             continue
@@ -189,14 +190,14 @@ def sampled(seed: int, number: int) -> list[Mutant]:
 
 
 class Where(NamedTuple):
-    """Statement of a mutant, and the function it is in."""
+    """Lines of a mutant's statement, and of the function that contains it."""
 
     statement: range
     function: range | None
 
 
 def where(mutant: Mutant) -> Where:
-    """Finds the innermost statement and the outermost function around a mutant, as lines."""
+    """Finds the innermost statement and the outermost function around a mutant."""
     source = (PACKAGE / mutant.path).read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -222,7 +223,7 @@ def span(node: ast.stmt) -> range:
 
 
 class Map:
-    """Which tests reach a line of a module, or a mutant of the core."""
+    """Record of which tests reach a line of a module, or a mutant of the core."""
 
     def __init__(self, path: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -230,7 +231,7 @@ class Map:
         self.lines: dict[str, dict[str, list[str]]] = found["lines"]
 
     def reaching(self, path: str, numbers: Iterable[int]) -> list[str]:
-        """Returns tests, the shortest first, as many as run in `BUDGET_S`."""
+        """Returns the tests that reach these lines, the shortest first, as many as run in `BUDGET_S`."""
         lines = self.lines.get(path, {})
         tests = {test for number in numbers for test in lines.get(str(number), [])}
         ordered = sorted(tests, key=lambda test: (self.seconds[test], test))
@@ -238,7 +239,7 @@ class Map:
         return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """Returns the tests that execute a mutant's lines, or else its statement; at import: those of the module."""
+        """Returns the tests that execute a mutant's lines or statement; for code run at import, the module's tests."""
         path = str(PACKAGE / mutant.path)
         if where(mutant).function is None:
             return self.reaching(path, map(int, self.lines.get(path, {})))
@@ -257,7 +258,7 @@ def run_tests(
         places = [str(package)] if package else []
         environment = {
             **os.environ,
-            "CI": "1",  # the same random cases each time
+            "CI": "1",  # makes random test cases the same each time
             "JETON_MUTATION": str(Path(folder) / "task.json"),
             "PYTHONPATH": os.pathsep.join([*places, str(Path(__file__).parent)]),
         }
@@ -275,13 +276,13 @@ def run_tests(
 
 
 def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path | None = None) -> None:
-    """Writes the map of some tests."""
+    """Records the map of some tests and writes it."""
     if run_tests({"record": str(path), "files": list(files)}, tests, package) not in (0, 1):
         raise SystemExit("the tests did not run")
 
 
 def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
-    """Runs tests on a mutant in a process of its own: one that runs at import, or that tests reach in processes."""
+    """Runs tests on a mutant in a process of its own: it runs at import, or in processes that tests start."""
     target = copy / "jeton" / mutant.path
     original = target.read_bytes()
     target.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
@@ -294,7 +295,7 @@ def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs mutants until the sample or the time ends."""
+    """Runs mutants until the sample or the time is used up."""
     output = Path(arguments.output)
     map_path = Path(arguments.map)
     known = {row["key"] for row in rows(output)} if output.exists() else set()
@@ -305,7 +306,7 @@ def run(arguments: argparse.Namespace) -> None:
         record(map_path, every_test, map(str, modules))
     reaching = Map(map_path)
     jobs = []
-    alone = []  # in processes of their own
+    alone = []  # mutants that run in processes of their own
     for mutant in sampled(arguments.seed, arguments.number):
         if mutant.key in known or (arguments.only and mutant.stratum not in arguments.only):
             continue
@@ -338,7 +339,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def run_core(arguments: argparse.Namespace) -> None:
-    """Runs mutants of the core, all of one build."""
+    """Runs mutants of the core, all of them in one build."""
     folder = Path(arguments.core).resolve()
     package = folder / "python"
     if not (folder / "mutants.json").exists():
@@ -380,13 +381,13 @@ def run_core(arguments: argparse.Namespace) -> None:
 
 
 def rows(output: Path) -> list[dict[str, Any]]:
-    """Reads an output, without mutants that are to run in a process of their own."""
+    """Reads an output, except mutants that still have to run in a process of their own."""
     every = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     return list({row["key"]: row for row in every if row["caught"] is not None}.values())
 
 
 def report(output: Path) -> None:
-    """Prints mutants by stratum, and the survivors with their change."""
+    """Prints the number of mutants by stratum, and each survivor with its change."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows(output):
         found[row["stratum"]].append(row)

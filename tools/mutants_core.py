@@ -1,12 +1,13 @@
-"""Mutants of the core: a copy of it that holds all mutants of a sample, of which a process selects one.
+"""Mutants of the core: a build of it that contains all mutants of a sample, of which a process selects one.
 
-A build for each mutant would take minutes. Here `a < b` becomes `(if mutation::on(7) { a <= b } else { a < b })`, so
-that one build has all mutants of a sample, and the extension also reports which mutants a test reached.
+A separate build for each mutant would take minutes. Here `a < b` becomes
+`(if mutation::on(7) { a <= b } else { a < b })`, so one build has all mutants of a sample. Its extension also reports
+which mutants a test has reached.
 
 The changes are found by patterns on source that rustfmt has formatted: comparisons, terms of `&&` and `||`, sums,
-integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Those that the compiler
-rejects (in constants, patterns, of other types) are dropped. Left out: tests,
-assertions, macros, attributes, and lines with `const`, `static` or a match arm's pattern.
+integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Changes that the
+compiler rejects (in constants, in patterns, of other types) are dropped. Left out: tests, assertions, macros,
+attributes, and lines with `const`, `static` or a match arm's pattern.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ pub unsafe extern "C" fn jeton_take_reached(reached: *mut u8) {
     }
 }
 """
-# An operand without a binary operator at its outer level, and what may come before and after the expression, so that
-# parentheses around it change nothing.
+# An operand without a binary operator at its outer level, and what may precede and follow the expression. These make
+# sure that parentheses around it would not change its meaning.
 OPERAND = (
     r"[*&!]{0,2}[A-Za-z_][\w:]*(?:\.[\w]+|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\]|\?)*|\d[\d_]*|b?'(?:\\.|[^'\\])[^']*'"
 )
@@ -103,7 +104,7 @@ SKIPPED = re.compile(
 
 
 class Mutant(NamedTuple):
-    """One change: `before`, the characters of a line from `column`, becomes `after`."""
+    """One change: in a line, the characters `before` from `column` on are replaced by `after`."""
 
     stage: str
     path: str  # below `crates/jeton-core/src`
@@ -113,14 +114,14 @@ class Mutant(NamedTuple):
     after: str
 
     def both(self, number: int) -> str:
-        """Returns source that has the mutant and the original."""
+        """Returns source code that contains both the mutant and the original."""
         if self.before.endswith(";"):
             return f"if !crate::mutation::on({number}) {{ {self.before} }}"
         return f"(if crate::mutation::on({number}) {{ {self.after} }} else {{ {self.before} }})"
 
 
 def mutants(stage: str, path: Path) -> Iterator[Mutant]:
-    """Yields the changes of a module that the compiler may accept."""
+    """Yields the changes of a module that the compiler might accept."""
     name = path.relative_to(SOURCE).as_posix()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         text = line.strip()
@@ -148,7 +149,7 @@ def mutants(stage: str, path: Path) -> Iterator[Mutant]:
 
 
 def sampled(seed: int, number: int) -> list[Mutant]:
-    """Returns a sample with equally many mutants of each stage, of which no two overlap."""
+    """Returns a sample with equally many mutants of each stage, no two of which overlap."""
     chance = random.Random(seed)  # noqa: S311
     chosen: list[Mutant] = []
     for stage, patterns in STAGES.items():
@@ -166,8 +167,8 @@ def sampled(seed: int, number: int) -> list[Mutant]:
 
 
 def build(seed: int, number: int, folder: Path) -> dict[int, Mutant]:
-    """Builds a copy of the core with a sample; returns number -> mutant. The extension is `folder/_core.abi3.so`."""
-    chosen = dict(enumerate(sampled(seed, 2 * number)))  # the compiler rejects some
+    """Builds a copy of the core with a sample, as `folder/_core.abi3.so`; returns number -> mutant."""
+    chosen = dict(enumerate(sampled(seed, 2 * number)))  # twice as many, since the compiler rejects some
     while True:
         for name in ("crates", "fuzz", "testdata"):
             shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
@@ -215,7 +216,7 @@ def tests_of(folder: Path) -> Path:
 
 
 def is_caught(executable: Path, number: int, path: str) -> bool:
-    """Runs the unit tests of the stage of a module on one mutant; returns whether one failed."""
+    """Runs the unit tests of a module's stage on one mutant; returns whether one failed."""
     stage = path.partition("/")[0].removesuffix(".rs")
     environment = {**os.environ, "JETON_MUTANT": str(number), "PROPTEST_CASES": "64"}
     command = [str(executable), "--quiet", f"{stage}::"]
@@ -229,12 +230,12 @@ def is_caught(executable: Path, number: int, path: str) -> bool:
 
 
 def target(folder: Path) -> Path:
-    """Returns the folder of builds."""
+    """Returns the folder of cargo's build outputs."""
     return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
 
 
 def cargo(folder: Path) -> list[dict[str, Any]]:
-    """Builds the extension; returns the errors."""
+    """Builds the extension; returns the compiler's errors."""
     settings = {"LTO": "off", "CODEGEN_UNITS": "16", "STRIP": "true"}
     environment = {**os.environ, **{f"CARGO_PROFILE_RELEASE_{name}": value for name, value in settings.items()}}
     environment["CARGO_TARGET_DIR"] = str(target(folder))
@@ -258,7 +259,7 @@ def cargo(folder: Path) -> list[dict[str, Any]]:
 
 
 def rejects(errors: list[dict[str, Any]], chosen: dict[int, Mutant]) -> set[int]:
-    """Returns the mutants at the lines of errors."""
+    """Returns the numbers of the mutants that are on lines with errors."""
     lines = {(mutant.path, mutant.line): number for number, mutant in chosen.items()}
     found: set[int] = set()
     unknown: list[str] = []

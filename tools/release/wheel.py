@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds the wheel for one platform: ``python tools/release/wheel.py manylinux-x86_64``.
 
-Linux wheels are linked by zig, against the glibc that their tag names or against musl, so they build on any Linux and
-need no container. Paths of the building machine are replaced in the binary. Needs maturin, and ziglang for Linux.
+zig links Linux wheels against the glibc version in their tag, or against musl, so they build on any Linux without a
+container. Paths of the building machine are replaced in the binary. Needs maturin, and ziglang for Linux.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-# Platform -> target of Rust, and the tag that the wheel must satisfy.
+# Platform -> Rust's target, and the tag that the wheel must satisfy.
 PLATFORMS = {
     "manylinux-x86_64": ("x86_64-unknown-linux-gnu", "manylinux_2_17"),
     "manylinux-aarch64": ("aarch64-unknown-linux-gnu", "manylinux_2_17"),
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def remapped() -> list[str]:
-    """Flags that replace paths of this machine in debug information and panic messages."""
+    """Returns flags that replace paths of this machine in debug information and panic messages."""
     cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
     return [f"--remap-path-prefix={path}={name}" for path, name in ((cargo, "cargo"), (str(ROOT), "jeton"))]
 
