@@ -56,8 +56,7 @@ def numbers(text: str) -> list[str]:
 
 
 def orders(say: Say) -> Canvas:
-    """Draws a model's first ids as SentencePiece and fairseq number them: one higher in fairseq from normal pieces
-    on."""
+    """Draws a model's first ids in SentencePiece and in fairseq, where normal pieces have ids higher by one."""
     rows = [line.split() for line in first_ids(SMALL, 10).splitlines()[1:]]
     specials = {token for _, *tokens in rows for token in tokens if token.startswith("<")}
     canvas = Canvas(

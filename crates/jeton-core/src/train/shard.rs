@@ -213,8 +213,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Builds the posting lists of the pairs in `listed`, and numbers the pairs anew: `listed[i]` is the new index of the
-    /// survey's pair i, or [`UNLISTED`].
+    /// Builds posting lists, and numbers the pairs anew: `listed[i]` is the new index of the survey's pair i, or
+    /// [`UNLISTED`] if it gets no list.
     ///
     /// # Errors
     /// `Interrupted`.

@@ -90,7 +90,7 @@ impl PieceTable {
         let mut pages = PageCheck::new(stored);
         let mut unwritten: Vec<(u32, u32)> = Vec::new(); // (position, longest piece there)
         for (job, sorted) in (0..).zip(&suffixes.sorted) {
-            let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, its last suffix)
+            let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, last suffix)
             for (rank, &at) in (0..).zip(&**sorted) {
                 pages.check();
                 while open.pop_if(|top| top.1 < rank).is_some() {}
