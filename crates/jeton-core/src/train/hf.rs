@@ -2,8 +2,8 @@
 //!
 //! The alphabet consists of the required characters and the most frequent characters of the corpus, up to a limit, in
 //! the order of code points. After it come those symbols with a prefix or suffix that occur in the corpus. A character
-//! outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a token is
-//! `left` followed by `right` without its prefix.
+//! outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a merged token
+//! is that of its left part, followed by that of its right part without the prefix.
 //!
 //! Two orders in the library are the iteration orders of hash maps, which differ between processes. Here they are
 //! defined. Among equally frequent characters at the limit of the alphabet, lower code points are preferred. Symbols

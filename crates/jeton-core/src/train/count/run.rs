@@ -67,8 +67,8 @@ impl Crc {
     }
 }
 
-/// Maximum length of the prefix that an entry shares with the previous one. Without a limit, a small untrusted file
-/// could expand to much more than ten times its size.
+/// Maximum length of the prefix that an entry shares with the previous one. This limits the expansion of an untrusted
+/// file to about ten times its size.
 const MOST_SHARED: usize = 64;
 
 /// Writer of entries, in order.

@@ -519,7 +519,7 @@ impl Counts {
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which order short pretokens; a pretoken follows its prefixes.
+        // The first 15 bytes and the length, which order short pretokens; a longer pretoken follows its prefixes.
         let head = |entry: &CountEntry| match entry.key.is_longer() {
             true => ShortKey::of(&arena[arena_range(entry.key)][..MAX_BYTES]).order() + 1,
             false => entry.key.order(),
