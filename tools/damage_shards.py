@@ -103,7 +103,7 @@ class Trials:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a trial has failed."""
+        """True if a trial has failed."""
         return any(name.isupper() or name.startswith("SIGNAL") for name in self.outcomes)
 
     def __str__(self) -> str:

@@ -91,7 +91,7 @@ class Mutant(NamedTuple):
     """One change: the characters from `start` to `end` of a module are replaced by `after`."""
 
     stratum: str
-    path: str  # below `python/jeton`
+    path: str  # relative to `python/jeton`
     line: int
     start: int
     end: int
@@ -132,7 +132,7 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         if isinstance(child, ast.FunctionDef) and child.name in ("__repr__", "__str__", "_repr_html_"):
             continue
-        if isinstance(child, ast.AnnAssign):  # its annotation is not code
+        if isinstance(child, ast.AnnAssign):  # an annotation is left out, but its value is not
             if child.value is not None:
                 yield from _policy(ast.Expr(child.value))
             continue
@@ -208,7 +208,7 @@ def where(mutant: Mutant) -> Where:
         return start <= mutant.start and mutant.end <= starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
 
     around = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt) and holds(node)]
-    if not around:  # a decorator
+    if not around:  # the mutant is in a decorator
         return Where(range(mutant.line, mutant.line + 1), None)
     functions = [node for node in around if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     statement = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)))

@@ -107,7 +107,7 @@ class Mutant(NamedTuple):
     """One change: in a line, the characters `before` from `column` on are replaced by `after`."""
 
     stage: str
-    path: str  # below `crates/jeton-core/src`
+    path: str  # relative to `crates/jeton-core/src`
     line: int
     column: int
     before: str

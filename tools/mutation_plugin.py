@@ -214,7 +214,7 @@ def functions(source: bytes, path: Path) -> dict[tuple[str, int], CodeType]:
     def walk(code: CodeType) -> None:
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                if constant.co_flags & 0x2 and "<" not in constant.co_name:  # CO_NEWLOCALS: no class
+                if constant.co_flags & 0x2 and "<" not in constant.co_name:  # CO_NEWLOCALS: not a class
                     found[constant.co_qualname, constant.co_firstlineno] = constant
                 elif "<" not in constant.co_name:
                     walk(constant)

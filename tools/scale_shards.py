@@ -22,7 +22,7 @@ import jeton
 from jeton.shards.folder import ShardFolder
 from jeton.shards.sealed import sealed_json, unsealed_json
 
-BYTES_PER_TOKEN = 4.0  # of the simulated shards
+BYTES_PER_TOKEN = 4.0  # average of the simulated shards
 STEPS = {
     "plan": "jeton.shards.plan({inputs!r}, {out!r}, jeton.default(), append_eos=True, task_bytes={task_bytes})",
     "status": "jeton.shards.status({out!r})",
@@ -98,7 +98,7 @@ def main() -> None:
             if step == "status":
                 print(f"a completion has up to {write_done(out, sample(top)):,} bytes", flush=True)
             script = f"import jeton, logging\n{call.format(**options)}"
-            subprocess.run([sys.executable, "-c", "import jeton; jeton.default()"], check=True)  # warm caches
+            subprocess.run([sys.executable, "-c", "import jeton; jeton.default()"], check=True)  # warms caches
             began = time.perf_counter()
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", script], check=True)

@@ -34,8 +34,8 @@ from itertools import product
 from pathlib import Path
 
 GEOMETRIES = {  # L1d, last level: bytes, ways, bytes of a line
-    "32 KiB/1 MiB": ("32768,8,64", "1048576,8,64"),  # Zen 4
-    "48 KiB/2 MiB": ("49152,12,64", "2097152,16,64"),  # Golden Cove
+    "32 KiB/1 MiB": ("32768,8,64", "1048576,8,64"),  # as in Zen 4
+    "48 KiB/2 MiB": ("49152,12,64", "2097152,16,64"),  # as in Golden Cove
 }
 TEXTS = ("english", "code", "chinese", "languages")
 PHASES = ("unseen", "again")

@@ -117,7 +117,7 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]] | None
 
 
 class Pair(NamedTuple):
-    """The same tokenizer in both libraries."""
+    """A tokenizer in both libraries."""
 
     ours: jeton.Tokenizer
     theirs: Any

@@ -164,7 +164,7 @@ def read_catalog(rule: dict[str, str], data: bytes) -> list[str]:
             flags += line
         match = re.match(r'(msg\w+)?(?:\[\d\])? ?"(.*)"$', line)
         if match is None:
-            if not line.strip():  # the end of an entry
+            if not line.strip():  # an empty line ends an entry
                 if texts["msgid"] and "fuzzy" not in flags:
                     translations.append(texts["msgstr"])
                 flags, texts = "", {"msgid": "", "msgstr": ""}
@@ -172,7 +172,7 @@ def read_catalog(rule: dict[str, str], data: bytes) -> list[str]:
         if match[1] is not None:
             key = "msgstr" if match[1] == "msgstr" else "msgid" if match[1] == "msgid" else ""
             if texts.get(key):
-                texts[key] += "\n"  # the next plural form
+                texts[key] += "\n"  # the next plural form begins
         if key:
             texts[key] += re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), match[2])
     return translations
@@ -215,7 +215,7 @@ def collect(archives: Iterable[tuple[dict[str, Any], bytes]]) -> dict[str, list[
     seen: dict[str, dict[str, None]] = {}
     for archive, data in archives:
         rules = [(re.compile(rule["path"]), rule) for rule in archive["texts"]]
-        catalogs: dict[str, dict[str, None]] = {}  # group -> texts
+        catalogs: dict[str, dict[str, None]] = {}  # group -> texts of its catalogs
         for path, read in members(archive["file"], data):
             for pattern, rule in rules:
                 if (match := pattern.fullmatch(path)) is None:

@@ -18,7 +18,7 @@ from importlib.metadata import distributions
 from typing import Any
 
 INDEX = "https://pypi.org/pypi"
-OWN = ("jeton", "pip", "setuptools", "wheel")  # Jeton itself, and installers
+OWN = ("jeton", "pip", "setuptools", "wheel")  # not checked: Jeton itself, and installers
 
 
 def main() -> int:

@@ -48,7 +48,7 @@ def collect() -> str:
     crates: dict[str, dict[str, Any]] = {}
     for target, _ in PLATFORMS.values():
         crates |= linked(metadata(target))
-    texts: dict[str, int] = {}  # text -> number
+    texts: dict[str, int] = {}  # text of a license -> its number
     parts = [HEADER]
     for _, crate in sorted(crates.items()):
         folder = Path(crate["manifest_path"]).parent

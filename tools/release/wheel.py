@@ -45,7 +45,7 @@ def main() -> int:
     if options.free_threaded:
         command += ["--interpreter", options.free_threaded]
     flags = [os.environ.get("RUSTFLAGS", ""), *remapped()]
-    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where maturin finds zig
+    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # maturin finds zig there
     environment = {**os.environ, "PATH": scripts, "RUSTFLAGS": " ".join(filter(None, flags))}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 

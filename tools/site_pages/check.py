@@ -38,7 +38,7 @@ class Page(HTMLParser):
 
 
 class Site:
-    """The HTML pages of a folder."""
+    """The HTML pages of a folder, with checks of their links."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -72,7 +72,7 @@ ADDRESS = re.compile(r"(?m)^ {4}http://127\.0\.0\.1:7777/(#\S+)$")
 
 
 class Lesson(NamedTuple):
-    """A lesson in one language."""
+    """A lesson in one language, with its addresses and its page."""
 
     path: str  # "lessons/en/step01_levels.md"
     title: str  # in HTML, for the navigation

@@ -36,11 +36,11 @@ pub struct Header {
 
 /// A tokenizer that was read but not built yet.
 pub struct Bundle {
-    /// Its options and facts.
+    /// Options and facts of the tokenizer.
     pub header: Header,
-    /// Its entries.
+    /// Entries of the vocabulary.
     pub entries: List,
-    /// Its merges, scores and flags.
+    /// Merges, scores and flags of the vocabulary.
     pub extras: Extras,
 }
 

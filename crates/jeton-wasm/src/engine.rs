@@ -66,7 +66,7 @@ enum Request {
     /// Returns a regex converted to Oniguruma's dialect, or null if that is not possible; also the regexes of all named
     /// patterns.
     Oniguruma { regex: String },
-    /// Removes a tokenizer.
+    /// Removes a loaded tokenizer.
     Forget { tok: usize },
     /// Returns the names of all named patterns.
     Patterns,
@@ -217,7 +217,7 @@ impl Engine {
     }
 }
 
-/// Properties of an entry.
+/// Properties of an entry that the page shows.
 #[derive(Serialize)]
 struct Entry {
     id: u32,

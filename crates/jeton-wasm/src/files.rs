@@ -12,7 +12,7 @@ use jeton_core::vocab::{Kind, List};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Formats of files.
+/// Formats of the files that can be opened.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {

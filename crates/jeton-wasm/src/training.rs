@@ -32,19 +32,19 @@ pub struct Options {
 /// Options of training on words.
 #[derive(Debug, Deserialize)]
 struct Words {
-    stages: Value, // stages before counting
+    stages: Value, // stages before pretokens are counted
     special_tokens: Vec<String>,
-    end_of_word: Option<String>, // BPE with this end-of-word mark
-    prefix: Option<String>,      // WordPiece with this prefix inside of words
+    end_of_word: Option<String>, // set for BPE: the end-of-word mark
+    prefix: Option<String>,      // set for WordPiece: the prefix inside of words
 }
 
 /// Number of merges of training on words if no size is given.
 const DEFAULT_MERGES: usize = 30;
 
-/// Result of training.
+/// Result of training, as the worker gets it.
 #[derive(Debug, Serialize)]
 pub struct Run {
-    merges: Vec<(u32, u32, u32)>, // left, right, result
+    merges: Vec<(u32, u32, u32)>, // (left, right, result)
     num_special: usize,
     vocab_size: usize,
     num_requested: usize,

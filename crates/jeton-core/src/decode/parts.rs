@@ -17,7 +17,7 @@ use crate::normalize::Denormalizer;
 use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
 
-/// Algorithm of a decoder.
+/// Algorithm by which ids are decoded.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
     /// Concatenation of contents. `respelled` has the decoded bytes of those added tokens that do not decode to their

@@ -25,7 +25,7 @@ const SHORT: usize = 256;
 
 const REPLACEMENT: &str = "\u{fffd}";
 
-/// Replaces all matches of a regex.
+/// Replacement of all matches of a regex.
 #[derive(Debug, Clone)]
 pub(super) struct RegexReplacer {
     regex: Arc<Regex>,

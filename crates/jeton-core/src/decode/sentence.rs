@@ -15,7 +15,7 @@ use crate::vocab::Kind;
 
 const SPACE: &[u8] = "▁".as_bytes();
 
-/// Options of the decoder.
+/// Options of SentencePiece's decoder.
 #[derive(Debug, Clone)]
 pub(super) struct Sentence {
     takes_space: bool,

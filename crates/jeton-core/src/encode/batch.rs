@@ -36,7 +36,7 @@ pub(super) struct PretokenBatch {
     hashes: [u32; BATCH],
     offsets: [u32; BATCH],      // offsets of the buckets of the token table, in bytes
     found: [u32; BATCH + GAP],  // values of the token table, padded for reads of fixed length
-    missed: [TableMiss; BATCH], // misses of the token table
+    missed: [TableMiss; BATCH], // pretokens that the token table misses
     written: [Written; BATCH],  // number of ids up to each miss of the token table
     left: [CacheMiss; BATCH],
 }
@@ -99,7 +99,7 @@ struct TableMiss {
 /// A pretoken that both tables miss.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct CacheMiss {
-    /// Index in the batch.
+    /// Index of the pretoken in the batch.
     pub(super) at: u32,
     /// Index into the ids before which the tokens of this pretoken must be inserted.
     pub(super) before: u32,

@@ -118,7 +118,7 @@ fn max_growth() -> usize {
 /// Number of entries that can be searched for split points in the time of encoding one byte without split points.
 const ENTRIES_PER_BYTE: usize = 8;
 
-/// State that all threads share.
+/// State that all threads share: the tables, and when to build them.
 #[derive(Debug)]
 pub struct Encoder {
     marks: Marks, // spelling of `▁` in the texts
@@ -176,7 +176,7 @@ struct PendingPretokens {
 /// Item between two pretokens.
 #[derive(Debug, Clone, Copy)]
 enum Between {
-    /// An id that needs no lookup.
+    /// An id that was passed directly and needs no lookup.
     Id(u32),
     EndOfText,
 }
@@ -217,11 +217,11 @@ pub struct Written {
     pub ids: Vec<u32>,
     /// Number of ids up to the end of each text.
     pub ends: Vec<usize>,
-    /// Number of ids.
+    /// Total number of ids.
     pub count: usize,
     /// True to count ids without storing them.
     pub counts_only: bool,
-    /// Initial capacity, in ids.
+    /// Expected number of ids, for the initial capacity.
     pub expected: usize,
 }
 
@@ -449,7 +449,7 @@ pub struct EncodeCall<'r> {
     pub worker: &'r mut EncodeWorker,
     /// Cancellation callback.
     pub keep_going: KeepGoing<'r>,
-    /// The output.
+    /// Output, to which ids are appended.
     pub out: &'r mut Written,
     /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which is
     /// worth its cost for many texts.

@@ -143,7 +143,7 @@ impl TokenTable {
     /// Creates a table from buckets, whose number is a power of two from 2 to 2^26.
     fn with_buckets(buckets: HugeVec<Bucket>, overflow: Box<[u64]>) -> Self {
         let bits = buckets.len().trailing_zeros();
-        let most = 32 - BUCKET_SHIFT; // offsets have 32 bits
+        let most = 32 - BUCKET_SHIFT; // byte offsets of buckets have 32 bits
         assert!(buckets.len().is_power_of_two() && (1..=most).contains(&bits), "{} buckets", buckets.len());
         Self { buckets, shift: 32 - bits, overflow }
     }

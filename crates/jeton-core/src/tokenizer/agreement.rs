@@ -28,7 +28,7 @@ type Spans = Vec<(usize, usize)>;
 /// A passage, which some tokenizers split differently than others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// Number of occurrences.
+    /// Number of times that the passage occurs.
     pub count: u64,
     /// For each tokenizer, its boundaries inside of the first occurrence.
     pub boundaries: Vec<Vec<usize>>,
@@ -39,7 +39,7 @@ pub struct Passage {
 pub struct Encoder<'t> {
     /// The tokenizer.
     pub tok: &'t Tokenizer,
-    /// Permitted special tokens.
+    /// Special tokens that texts may contain.
     pub permit: Permit<'t>,
     /// The ids of all texts, and for each text the number of ids up to its end. If None, the texts are encoded with
     /// spans.
@@ -49,7 +49,7 @@ pub struct Encoder<'t> {
 /// Counts of the texts added so far.
 #[derive(Debug, Default)]
 pub struct Agreement {
-    /// Number of tokenizers.
+    /// Number of compared tokenizers.
     num_toks: usize,
     boundaries: Vec<u64>,
     tokens: Vec<u64>,

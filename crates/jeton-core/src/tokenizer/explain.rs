@@ -25,7 +25,7 @@ const MOST_PIECES: usize = 1 << 17;
 pub struct Explained {
     /// Byte range in the text.
     pub span: Span,
-    /// Bytes as passed to the model.
+    /// Bytes of the pretoken as the model gets them.
     pub bytes: Vec<u8>,
     /// True for an added token, which the model does not encode.
     pub added: bool,
@@ -33,9 +33,9 @@ pub struct Explained {
     pub whole: bool,
     /// Index of the regex alternative that matched, if one pattern is the only stage before the model.
     pub alternative: Option<usize>,
-    /// Steps of the model.
+    /// Steps by which the model encodes the pretoken.
     pub why: Why,
-    /// The ids.
+    /// Ids of the pretoken.
     pub ids: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ pub struct Explanation {
     pub num_merges: usize,
     /// Number of tokens of the whole text.
     pub num_tokens: usize,
-    /// The added tokens in the text.
+    /// Ids of the added tokens that occur in the text.
     pub added: BTreeSet<u32>,
 }
 
@@ -224,7 +224,7 @@ impl Tokenizer {
 #[derive(Default)]
 struct PlainStretch {
     told: Vec<(usize, Span)>, // (index of the part, span) of the explained pretokens
-    start: usize,             // start of the range
+    start: usize,             // start of the range in the text
     end: usize,
 }
 

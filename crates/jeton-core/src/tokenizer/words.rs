@@ -67,7 +67,7 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
     ) -> Result<Option<TokensInWords>> {
         let mut cancel = CancelCheck::new(keep_going);
-        let mut lengths = vec![None; self.vocab.len()]; // id -> bytes
+        let mut lengths = vec![None; self.vocab.len()]; // id -> number of decoded bytes
         let mut decoded = Vec::new();
         let mut total = TokensInWords::default();
         let mut first = 0;
@@ -95,7 +95,7 @@ impl Tokenizer {
     }
 }
 
-/// Counters of one text.
+/// Counters of one text's tokens, in words and in runs.
 struct Counters<'w> {
     words: RangeCounter<'w>,
     runs: RangeCounter<'w>,

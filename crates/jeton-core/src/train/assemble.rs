@@ -87,14 +87,14 @@ pub fn with_merges(entries: List, merges: &[LearnedMerge]) -> Result<List> {
     Ok(merged.entries)
 }
 
-/// Pieces with ids.
+/// Pieces after ids were assigned to them.
 #[derive(Debug)]
 pub struct NumberedPieces {
-    /// The reserved entries, then the pieces.
+    /// The reserved entries, followed by the entries of the pieces.
     pub entries: List,
     /// Score of each id; 0 for reserved entries and ids without an entry.
     pub scores: Vec<f64>,
-    /// Id of each piece.
+    /// Id of each piece, in the order in which pieces were passed.
     pub ids: Vec<u32>,
 }
 

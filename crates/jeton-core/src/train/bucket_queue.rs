@@ -35,7 +35,7 @@ fn beats<T>(order: impl Fn(&T, &T) -> Ordering) -> impl Fn(&T, &T) -> bool {
 /// `order`.
 #[derive(Debug)]
 pub struct BucketQueue<T> {
-    current: Vec<T>,      // the current bucket, best last
+    current: Vec<T>,      // entries of the current bucket, best last
     heap: Heap<T>,        // entries with too high a count for a bucket, or pushed too late for it
     buckets: Vec<Vec<T>>, // count -> entries, for counts below `lowest`
     lowest: u64,

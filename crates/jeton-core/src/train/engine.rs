@@ -46,16 +46,16 @@ use crate::util::simd;
 /// Merges so far, and the number of tokens in the corpus after them.
 #[derive(Debug)]
 pub struct State {
-    /// All merges.
+    /// All merges, including earlier ones.
     pub merges: Vec<LearnedMerge>,
-    /// Number of tokens in the corpus.
+    /// Number of tokens in the corpus after the merges.
     pub corpus_tokens: u64,
 }
 
 /// The floors of [`learn_in_memory`]: minimum counts of the pairs that get posting lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Floors {
-    /// Floor at the beginning.
+    /// Floor when learning begins.
     pub first: u64,
     /// Lowest floor. Pairs with a lower count are never merged.
     pub lowest: u64,
@@ -115,7 +115,7 @@ struct Change {
     listed: u32,
 }
 
-const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // larger than any weight
+const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // this weight is larger than any other
 
 struct MergeLearner<'a> {
     tie_break: TieBreak,
@@ -128,11 +128,11 @@ struct MergeLearner<'a> {
     tokens: &'a mut Tokens,
     state: &'a mut State,
     pairs: Vec<CountedPair>,
-    index: HashTable<u32>, // indices into `pairs`
+    index: HashTable<u32>, // (left, right) -> index into `pairs`
     hash: Hash,
     queue: BucketQueue<Bound>,
     changes: Vec<Change>, // neighbor's id -> change; all UNCHANGED between uses
-    changed: Vec<u32>,    // neighbors that are not UNCHANGED
+    changed: Vec<u32>,    // neighbors whose change is not UNCHANGED
 }
 
 /// Compares two bounds by the order in which the queue returns them.

@@ -39,7 +39,7 @@ pub struct HfOptions {
     pub tie_break: TieBreak,
     /// Total number of entries, without special tokens.
     pub vocab_size: usize,
-    /// Id of the first entry.
+    /// Id of the first entry of the vocabulary.
     pub first_id: u32,
     /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
@@ -47,7 +47,7 @@ pub struct HfOptions {
     pub limit_alphabet: Option<usize>,
     /// Units (bytes or code points) that are in the alphabet even if the corpus lacks them.
     pub initial_alphabet: Vec<u32>,
-    /// Prefix of symbols inside a word.
+    /// Prefix of symbols that are not the first of a word.
     pub prefix: Option<String>,
     /// Suffix of the last symbol of a word.
     pub suffix: Option<String>,
@@ -55,17 +55,17 @@ pub struct HfOptions {
     pub max_token_length: Option<usize>,
 }
 
-/// One entry: id, kind, content.
+/// Entry of the learned vocabulary: id, kind, content.
 pub type LearnedEntry = (u32, Kind, Vec<u8>);
 
-/// Result of training.
+/// Result of training: vocabulary and merges.
 #[derive(Debug)]
 pub struct HfResult {
     /// The alphabet, then the results of merges.
     pub entries: Vec<LearnedEntry>,
-    /// Number of initial symbols.
+    /// Number of initial symbols, with which the entries begin.
     pub num_symbols: usize,
-    /// The merges in order.
+    /// The merges, in the order in which they were learned.
     pub merges: Vec<LearnedMerge>,
 }
 

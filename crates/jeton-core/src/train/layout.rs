@@ -14,7 +14,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::PageCheck;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 
-/// Sequences of one shard.
+/// Destination of the sequences of one shard.
 pub trait Sequences: Send {
     /// Reserves memory for `symbols` symbols in `sequences` sequences.
     ///
@@ -116,7 +116,7 @@ fn ranges(counts: &Counts, bytes: usize, shards: usize) -> Vec<std::ops::Range<u
 /// A shard, with the number of occurrences of each id.
 struct LaidOut<S> {
     sequences: S,
-    uses: Vec<u64>, // by id
+    uses: Vec<u64>, // id -> number of occurrences
 }
 
 impl<S: Sequences> LaidOut<S> {

@@ -26,7 +26,7 @@ pub enum TieBreak {
 /// Options of learning merges.
 #[derive(Clone, Copy)]
 pub struct LearnOptions<'a> {
-    /// The tie rule.
+    /// Tie rule: order of pairs with equal counts.
     pub tie_break: TieBreak,
     /// Maximum number of merges, including `done`.
     pub num_merges: usize,
@@ -34,19 +34,19 @@ pub struct LearnOptions<'a> {
     pub done: &'a [LearnedMerge],
     /// Pairs with a lower count are not merged; 0 means 1.
     pub min_frequency: u64,
-    /// The unit of a symbol.
+    /// Unit of a symbol: a byte or a character.
     pub level: Level,
-    /// How the last symbol of a word is marked.
+    /// Marking of the last symbol of a word.
     pub end: EndOfWord,
     /// Spelling of the mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
-    /// Constraint on pairs; `None` permits all.
+    /// Constraint on the pairs that may merge; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
     /// Maximum number of threads; does not change the result.
     pub threads: usize,
     /// Memory limit of sequences and posting lists.
     pub memory: &'a MemoryLimit,
-    /// Thresholds.
+    /// Thresholds that affect only the time of learning.
     pub tuning: Tuning,
 }
 
@@ -73,9 +73,9 @@ impl Default for LearnOptions<'_> {
 /// Initial sequences, before the first merge of this run.
 #[derive(Clone, Copy)]
 pub(super) enum Beginning<'a> {
-    /// Symbols of an alphabet.
+    /// Pretokens are split into symbols of an alphabet.
     Alphabet(&'a Symbols),
-    /// Tokens of earlier merges.
+    /// Pretokens are encoded with the tokens of earlier merges.
     Tokens(&'a dyn KnownTokens),
 }
 

@@ -23,11 +23,11 @@ const NONE: u32 = u32::MAX;
 /// shorter.
 const SHORT: usize = 32;
 
-/// Merges in their order.
+/// Merges, with their ranks by pair.
 #[derive(Debug)]
 pub struct Replay<'m> {
     merges: &'m [LearnedMerge],
-    ranks: HashTable<u32>, // indices into `merges`, by pair
+    ranks: HashTable<u32>, // pair -> index into `merges`, which is its rank
     hash: Hash,
 }
 

@@ -15,11 +15,11 @@ use super::symbol_array::SymbolArray;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Distinct segments.
+/// Distinct segments with their weights.
 #[derive(Debug)]
 pub struct Segments {
     table: Counts, // ids of a segment as bytes -> weight
-    width: usize,  // bytes of an id
+    width: usize,  // number of bytes of an id in the table
     floor: u64,
     num_symbols: usize,
     pairs: usize, // estimated memory of the engine for their pairs

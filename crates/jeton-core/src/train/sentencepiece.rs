@@ -42,7 +42,7 @@ pub struct SentencePieceOptions {
     pub character_coverage: f32,
     /// Characters that are always in the vocabulary.
     pub required_chars: String,
-    /// Options of valid pieces.
+    /// Options that determine which pieces are valid.
     #[serde(flatten)]
     pub candidates: PieceRules,
 }
@@ -57,7 +57,7 @@ impl SentencePieceOptions {
     }
 }
 
-/// Result of training.
+/// Result of training: pieces and merges.
 #[derive(Debug)]
 pub struct SentencePieceResult {
     /// All pieces, in descending order of scores.

@@ -24,9 +24,9 @@ pub struct SequenceFile {
     chunk: Vec<u8>, // buffer, appended to `bytes` when it is full
     /// Number of bytes of each id.
     pub width: usize,
-    /// Number of symbols.
+    /// Number of symbols in the file.
     pub num_symbols: usize,
-    /// Number of sequences.
+    /// Number of sequences in the file.
     pub num_sequences: usize,
 }
 

@@ -26,14 +26,14 @@ const SQUARE: usize = 768;
 /// Value of `Side::listed` for a neighbor whose pair with the new token has no posting list.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// Description of a merge.
+/// A merge, as shards need it: pair, ids and lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
-    /// Index of the pair.
+    /// Index of the pair that is merged.
     pub pair: u32,
-    /// Left id.
+    /// Id of the left token.
     pub left: u32,
-    /// Right id.
+    /// Id of the right token.
     pub right: u32,
     /// Id of the new token.
     pub result: u32,
@@ -108,7 +108,7 @@ pub type Surveyed = ((u32, u32), u64, u32);
 #[derive(Debug, Default)]
 pub struct Survey {
     index: Index,
-    /// Pairs in order of first appearance.
+    /// Counted pairs, in order of their first appearance.
     pub pairs: Vec<Surveyed>,
 }
 
@@ -166,7 +166,7 @@ impl Survey {
 /// Consecutive sequences, with the posting lists of pairs.
 #[derive(Debug)]
 pub struct Shard {
-    /// The sequences.
+    /// The sequences, as cells.
     pub cells: SymbolArray,
     postings: Vec<SpillVec<u32>>, // cells at which a pair begins or began before a merge
     places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
@@ -174,7 +174,7 @@ pub struct Shard {
     pub before: Side,
     /// Tokens after the positions of the current merge.
     pub after: Side,
-    /// Weight of the merged positions.
+    /// Total weight of the positions that the current merge has merged.
     pub merged: u64,
     /// All current pairs with their counts; empty except between [`Shard::survey`] and [`Shard::list_survey`].
     pub survey: Survey,

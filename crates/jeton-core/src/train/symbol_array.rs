@@ -19,7 +19,7 @@ struct Cell {
     weight: u32,
 }
 
-const EDGE: u32 = u32::MAX; // cell between sequences
+const EDGE: u32 = u32::MAX; // content of a cell between sequences
 const INSIDE: u32 = u32::MAX - 1; // neither the first nor the last cell of its symbol
 const TAIL: u32 = 1 << 31; // or-ed to the length in the last cell of a symbol; all ids are smaller
 const HEAVY: u32 = u32::MAX; // marks a weight that exceeds 32 bits and is stored in `heavy`

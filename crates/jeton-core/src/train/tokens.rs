@@ -4,21 +4,21 @@ use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};
 use crate::vocab::MAX_BYTES;
 
-/// Tokens, by id.
+/// Lengths, counts and spellings of all tokens, by id.
 #[derive(Debug)]
 pub struct Tokens {
-    lengths: Vec<u32>, // id -> cells
+    lengths: Vec<u32>, // id -> number of cells
     symbols: Vec<u32>, // id -> number of initial symbols
     uses: Vec<u64>,    // id -> occurrences in the corpus
     in_use: u32,
     strings: Option<Spellings>,
 }
 
-/// Spellings, concatenated.
+/// Spellings of all tokens, concatenated.
 #[derive(Debug, Default)]
 pub struct Spellings {
     arena: Vec<u8>,
-    spans: Vec<(u32, u32)>, // id -> range of arena
+    spans: Vec<(u32, u32)>, // id -> range in the arena
 }
 
 impl Spellings {

@@ -42,7 +42,7 @@ pub struct SharedShards {
     busy: AtomicUsize,      // number of workers that have not finished the current step
     closed: AtomicBool,
     failed: AtomicBool,
-    error: Mutex<Option<Error>>, // first error of a worker
+    error: Mutex<Option<Error>>, // first error that a worker reported
 }
 
 /// Handle with which the calling thread controls the workers.

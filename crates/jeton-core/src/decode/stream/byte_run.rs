@@ -12,14 +12,14 @@ use super::super::pieces::StringList;
 use super::super::steps::{byte_of, BYTE_PIECE};
 use super::utf8::{Invalid, Utf8};
 
-/// State of `ByteFallback`.
+/// State of the step `ByteFallback` in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct ByteRun {
     joined: bool,    // true if the following step joins the strings
     piece: Vec<u8>,  // start of the current string, while it may become a byte piece
     is_text: bool,   // the current string is not a byte piece
     run: Vec<u8>,    // bytes of the current run that are held back
-    utf8: Utf8,      // state of the current run
+    utf8: Utf8,      // UTF-8 state of the current run
     is_broken: bool, // the current run is not UTF-8
     is_early: bool,
     num_early: usize, // bytes of the current run that were written early

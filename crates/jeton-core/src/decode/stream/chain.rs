@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::util::cancel::most_bytes;
 use crate::vocab::{Kind, Vocab};
 
-/// State of a [`Chain`].
+/// State of a [`Chain`] in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct ChainState {
     stages: Vec<Stage>,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::normalize::DenormalizerState;
 use crate::vocab::Kind;
 
-/// State of a [`Sentence`].
+/// State of a [`Sentence`] in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct SentenceState {
     prefix: DummyPrefix,

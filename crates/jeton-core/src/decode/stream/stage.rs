@@ -31,12 +31,12 @@ use super::utf8::{Invalid, Utf8};
 use super::words::Word;
 use crate::error::Result;
 
-/// State of a [`DecodeStep`].
+/// State of a [`DecodeStep`] in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     state: StepState,
     is_first: bool, // the current string is the first one of the list
-    is_open: bool,  // the current string has begun
+    is_open: bool,  // true if the current string has begun
 }
 
 #[derive(Debug, Clone)]

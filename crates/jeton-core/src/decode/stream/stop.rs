@@ -22,7 +22,7 @@ const ROOT: usize = 0;
 struct Node {
     edges: Vec<(u8, u32)>, // byte -> node, by ascending byte
     fail: usize,           // node of the longest proper suffix that is in the trie
-    depth: usize,          // number of matched bytes
+    depth: usize,          // number of bytes from the root to this node
     stop: Option<usize>,   // index of the longest stop string that ends at this node
 }
 
@@ -33,7 +33,7 @@ impl Node {
     }
 }
 
-/// Automaton of the stop strings.
+/// Aho–Corasick automaton of the stop strings.
 #[derive(Debug)]
 struct Automaton {
     nodes: Vec<Node>,
@@ -90,7 +90,7 @@ impl Automaton {
     }
 }
 
-/// Matcher of stop strings.
+/// Matcher of stop strings, with its state in the text.
 #[derive(Debug, Clone)]
 pub(super) struct StopMatcher {
     automaton: Arc<Automaton>,

@@ -5,7 +5,7 @@
 /// State of `Strip` in one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stripped {
-    removed: usize,  // characters removed at the start
+    removed: usize,  // number of characters removed at the start
     is_inside: bool, // true after the start has been stripped
     matched: usize,  // bytes held back because they may begin an occurrence of the character
     held: usize,     // occurrences of the character held back at the end

@@ -150,7 +150,7 @@ fn a_stream_gives_the_text_of_the_batch() {
     }
 }
 
-/// Decodes ids at once.
+/// Decodes all ids at once, under a policy for invalid UTF-8.
 fn at_once(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip: bool, invalid: InvalidUtf8) -> String {
     match invalid {
         InvalidUtf8::Replace => decoder.decode_text(vocab, ids, skip).unwrap(),

@@ -11,7 +11,7 @@ const REPLACEMENT: &str = "\u{fffd}";
 pub(super) enum Invalid {
     /// One U+FFFD for each maximal subpart of a character.
     Replace,
-    /// One U+FFFD for each byte.
+    /// One U+FFFD for each invalid byte.
     ReplaceBytes,
     /// Nothing: the bytes are omitted.
     Ignore,
@@ -19,7 +19,7 @@ pub(super) enum Invalid {
     Strict,
 }
 
-/// Invalid UTF-8 under [`Invalid::Strict`].
+/// Error for invalid UTF-8 under [`Invalid::Strict`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotUtf8 {
     pub at: usize, // byte offset from the start of the first fragment
@@ -29,7 +29,7 @@ pub(super) struct NotUtf8 {
 /// Incremental UTF-8 decoder.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Utf8 {
-    held: [u8; 4], // an incomplete character
+    held: [u8; 4], // bytes of an incomplete character
     len: usize,    // number of its bytes
     done: usize,   // number of bytes before the incomplete character
 }

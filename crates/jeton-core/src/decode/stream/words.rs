@@ -78,7 +78,7 @@ impl Word {
         let [from, into] = &mut self.buffers;
         from.extend_from_slice(text);
         for ((matched, needle), (_, new)) in repairs.iter_mut().zip(needles()).zip(REPAIRS) {
-            needle.replace(matched, from, new.as_bytes(), into, usize::MAX); // shortens the text
+            needle.replace(matched, from, new.as_bytes(), into, usize::MAX); // replacements never lengthen text
             if ends {
                 needle.flush(matched, into);
             }

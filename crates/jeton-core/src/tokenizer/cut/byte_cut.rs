@@ -219,7 +219,7 @@ impl<'t> ByteCutter<'t> {
             let num_known = self.ends.len().saturating_sub(self.cursor);
             let missing = (left + 1).saturating_sub(num_known).max(1);
             let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
-            let wanted = wanted.max(self.until.min(BLOCK)); // blocks double
+            let wanted = wanted.max(self.until.min(BLOCK)); // at least as long as the text so far, up to BLOCK
             self.forget_before(joint.min(self.until));
             self.extend(self.until.max(joint).saturating_add(wanted).min(self.text.len()))?;
         }

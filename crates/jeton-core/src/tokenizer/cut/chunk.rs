@@ -3,14 +3,14 @@
 /// If two joints are more than this number of bytes apart, positions between them are found by bisection.
 pub(in crate::tokenizer) const LONG: usize = 1 << 10;
 
-/// A part of a text.
+/// A part of a text, with its number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// First byte.
+    /// Offset of the first byte of the part.
     pub start: usize,
-    /// One past the last byte.
+    /// Offset after the last byte of the part.
     pub end: usize,
-    /// Number of its tokens.
+    /// Number of tokens of the part.
     pub count: usize,
 }
 

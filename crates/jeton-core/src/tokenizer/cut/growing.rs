@@ -29,9 +29,9 @@ pub struct Growing {
 /// Change of the ids by an append: the first `start` ids stay, and `ids` replace all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Number of ids that stay.
+    /// Number of ids, from the first on, that stay.
     pub start: usize,
-    /// New ids after them.
+    /// New ids, which follow those that stay.
     pub ids: Vec<u32>,
 }
 

@@ -83,7 +83,7 @@ pub struct TextCutter<'t> {
     keep_going: KeepGoing<'t>,
     alone: HashMap<char, usize>, // cache: character -> number of its tokens
     bytes_per_token: f64,
-    jointless: (usize, usize), // range without a joint inside
+    jointless: (usize, usize), // range that was found to have no joint inside
     by_bytes: Option<ByteCutter<'t>>,
     kept: KeptPairs,
     rounds: bool, // counts at joints are inexact by rounding, so results are checked

@@ -31,7 +31,7 @@ const HEAD: usize = 64;
 /// Number of bytes for each token of the limit that are read at first.
 const FIRST: usize = 8;
 
-/// A stretch of a text.
+/// A stretch of a text without a joint, with its context.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct JointlessStretch<'t> {
     /// The text, from the character before the stretch on, up to a joint after the stretch or to the end of the text.
@@ -45,7 +45,7 @@ pub(in crate::tokenizer) struct JointlessStretch<'t> {
 /// Cache of the results of [`Tokenizer::keeps`] for pairs of characters.
 pub(in crate::tokenizer) type KeptPairs = HashMap<(char, char), bool>;
 
-/// The last pretoken of a text.
+/// The last pretoken of a text, as bytes that the model gets.
 #[derive(Debug, Default)]
 struct LastPretoken {
     bytes: Vec<u8>,

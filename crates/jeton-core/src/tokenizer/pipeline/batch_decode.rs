@@ -11,7 +11,7 @@ use crate::util::cancel::{KeepGoing, KeepGoingMut};
 /// Number of ids that a thread decodes in one unit of work, which takes some tens of microseconds.
 const PART: usize = 1 << 14;
 
-/// Decoded consecutive sequences.
+/// Decoded bytes of consecutive sequences, concatenated.
 #[derive(Debug, Clone, Default)]
 pub struct DecodedRows {
     bytes: Vec<u8>,

@@ -22,7 +22,7 @@ use crate::pretokenize::Splitter;
 use crate::vocab::marks::Marks;
 use crate::vocab::{Kind, Vocab};
 
-/// Flags of added tokens.
+/// Flags of added tokens, as in the vocabulary.
 pub(in crate::tokenizer) const LSTRIP: u8 = 1;
 pub(in crate::tokenizer) const RSTRIP: u8 = 2;
 pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
@@ -33,7 +33,7 @@ pub const ENTRY: u8 = 16;
 /// Flag of an added token that includes ASCII white space only, as in llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
 
-/// Options of a tokenizer.
+/// Options of a tokenizer, as they are in JSON.
 #[derive(Deserialize)]
 struct TokenizerOptions {
     model: Value,
@@ -57,7 +57,7 @@ pub struct Extras {
     pub merges: Vec<(u32, u32, u32)>,
     /// Scores by id; empty if the model has none.
     pub scores: Vec<f64>,
-    /// Flags of added tokens, by id.
+    /// Flags of added tokens, as (id, flags).
     pub flags: Vec<(u32, u8)>,
 }
 

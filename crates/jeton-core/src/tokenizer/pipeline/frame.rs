@@ -9,7 +9,7 @@ use crate::vocab::Kind;
 /// An encoded text or pair of texts with its template, as columns with one row for each token.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
-    /// The ids.
+    /// Ids of the texts and of the template's tokens.
     pub ids: Vec<u32>,
     /// Byte ranges in the text of each token; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
@@ -97,7 +97,7 @@ impl Tokenizer {
                 match item {
                     Item::Ids { ids, .. } => all.extend_from_slice(ids),
                     Item::Sequence { sequence: Sequence::A, .. } => all.extend_from_slice(text),
-                    Item::Sequence { sequence: Sequence::B, .. } => {} // there is no second text
+                    Item::Sequence { sequence: Sequence::B, .. } => {} // skipped: there is no second text
                 }
             }
             starts.push(all.len() as i64);
@@ -118,7 +118,7 @@ impl Tokenizer {
                         let text = spans.get(2 * range[0] as usize..2 * range[1] as usize);
                         all.extend_from_slice(text.unwrap_or_default());
                     }
-                    Item::Sequence { sequence: Sequence::B, .. } => {} // as in `framed`
+                    Item::Sequence { sequence: Sequence::B, .. } => {} // skipped, as in `framed`
                 }
             }
         }

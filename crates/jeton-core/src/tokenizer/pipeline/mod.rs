@@ -43,7 +43,7 @@ use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::Vocab;
 
-/// A tokenizer.
+/// A tokenizer: vocabulary, model, and all stages around the model.
 #[derive(Debug)]
 pub struct Tokenizer {
     pub(in crate::tokenizer) vocab: Vocab,

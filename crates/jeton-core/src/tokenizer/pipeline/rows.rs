@@ -34,7 +34,7 @@ pub enum FileIds {
 /// Form of the rows: integer type, and ids around each text.
 #[derive(Debug, Clone, Copy)]
 pub struct RowForm<'a> {
-    /// Type of the ids.
+    /// Integer type of the ids.
     pub id_type: IdType,
     /// Ids that precede the ids of each text.
     pub before: &'a [u32],
@@ -44,7 +44,7 @@ pub struct RowForm<'a> {
     pub drops_empty: bool,
 }
 
-/// Rows of a batch.
+/// Rows of a batch of texts.
 #[derive(Debug)]
 pub struct Rows {
     /// Concatenated ids of all rows.

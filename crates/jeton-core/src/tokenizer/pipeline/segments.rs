@@ -41,7 +41,7 @@ pub enum Origin<'s> {
     Traced {
         /// Ranges of the text that the bytes replace.
         source: Ranges<'s>,
-        /// Ranges of Hugging Face's alignment.
+        /// Ranges of the text by Hugging Face's alignment.
         hf: Ranges<'s>,
     },
     /// The alignment was not requested. The bytes come from text at or after this byte.

@@ -23,7 +23,7 @@ use crate::pretokenize::{Metaspace, PrependScheme, Splitter};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{with_spaces, Marks};
 
-/// A recognized pipeline.
+/// A recognized pipeline, as the encoder's input is made from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,
@@ -35,7 +35,7 @@ pub(in crate::tokenizer) struct SpaceMarks {
 /// Text that is inserted in front of each text between added tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Prefix {
-    /// The same text everywhere, in the encoder's spelling.
+    /// Fixed text, in the spelling that the encoder expects.
     Fixed(Vec<u8>),
     /// `▁`, unless the text begins with a `▁` or a space.
     Mark {

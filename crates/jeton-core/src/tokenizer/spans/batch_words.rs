@@ -160,7 +160,7 @@ impl Tokenizer {
                 id += 1;
             }
         };
-        let mut before = 0; // bytes of normalized text
+        let mut before = 0; // number of bytes of normalized text before the current run
         self.stretches(valid.as_bytes(), permit, |span, added| {
             if added.is_some() {
                 to(before, &[(span.end - span.start) as u32]);

@@ -15,7 +15,7 @@ pub(in crate::tokenizer) const ORDINARY: u8 = 0;
 pub(in crate::tokenizer) const WHITE: u8 = 1;
 /// Class of a character that becomes a separate word.
 pub(in crate::tokenizer) const ISOLATED: u8 = 2;
-/// Class after the last character.
+/// Class that is stored after the last character.
 pub(in crate::tokenizer) const END: u8 = 3;
 /// Class of a character whose normalized form depends on its neighbors, or fits no other class.
 pub(in crate::tokenizer) const CHANGES: u8 = 4;

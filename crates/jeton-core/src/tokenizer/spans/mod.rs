@@ -46,9 +46,9 @@ const CHUNK: usize = 1 << 14;
 /// Ids of a text with their spans.
 #[derive(Debug, Clone, Default)]
 pub struct Encoding {
-    /// The ids.
+    /// Ids of the text's tokens.
     pub ids: Vec<u32>,
-    /// Half-open byte range of each id.
+    /// Half-open byte range of each token.
     pub byte_spans: Vec<(usize, usize)>,
     /// Smallest range of characters that covers each byte range of `byte_spans`. Invalid UTF-8 counts as in Python's
     /// `errors="replace"`.
@@ -57,14 +57,14 @@ pub struct Encoding {
     pub offsets: Vec<(usize, usize)>,
     /// For each pretoken and added token: start and end of its byte range, and the index of its first id.
     pub pretokens: Vec<(usize, usize, usize)>,
-    /// Byte ranges that no token covers.
+    /// Byte ranges of the text that no token covers.
     pub dropped: Vec<(usize, usize)>,
 }
 
 /// Chunk of consecutive tokens of a text, or of the template.
 #[derive(Debug, Clone, Copy)]
 pub struct SpanChunk<'c> {
-    /// The ids.
+    /// Ids of the chunk's tokens.
     pub ids: &'c [u32],
     /// Half-open byte range of each id in the text; for tokens of the template, the empty range at the start or end
     /// of the text.
@@ -227,7 +227,7 @@ impl Tokenizer {
 #[derive(Default)]
 struct Placer {
     encoding: Encoding,
-    offsets: Vec<(usize, usize)>, // HF's offsets, in bytes
+    offsets: Vec<(usize, usize)>, // Hugging Face's offsets, in bytes
     cursor: usize,                // all bytes before it are covered or dropped
     ends: Vec<usize>,
     scratch: Scratch,

@@ -11,7 +11,7 @@ pub(in crate::tokenizer) struct SpanSink<'o> {
     /// Gets Hugging Face's offsets that each token would have as the first one of a truncated text; empty if not
     /// requested.
     pub(in crate::tokenizer) first: &'o mut [[i64; 2]],
-    /// Index of the next pretoken.
+    /// Index of the next pretoken to be written.
     pub(in crate::tokenizer) word: i64,
 }
 

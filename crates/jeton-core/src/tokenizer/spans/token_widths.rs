@@ -16,7 +16,7 @@ use crate::vocab::Vocab;
 /// Kind of a column of spans: see [`super::Encoding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
-    /// Byte ranges, disjoint.
+    /// Byte ranges, which are disjoint.
     Bytes,
     /// Smallest ranges of characters that cover the byte ranges.
     Chars,
@@ -35,7 +35,7 @@ const WIDE: Width = 0xFFFF;
 const MAX_CHARS: usize = 126; // with 127 and all other bits set, a width would equal `WIDE`
 const MAX_BYTES: usize = 255;
 
-/// Widths by id.
+/// Table of the widths of all tokens, by id.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct TokenWidths {
     table: Table,

@@ -14,7 +14,7 @@ use super::table::Counts;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Destination of merged pretokens.
+/// Destination of the merged pretokens, in byte order.
 pub trait Sink {
     /// Accepts the next pretoken in byte order.
     ///
@@ -38,11 +38,11 @@ impl Sink for Counts {
 /// Totals of the pretokens that were dropped because they are rare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Distinct pretokens.
+    /// Number of distinct pretokens.
     pub distinct: u64,
-    /// Sum of their counts.
+    /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Bytes of these occurrences.
+    /// Total bytes of these occurrences.
     pub bytes: u64,
 }
 

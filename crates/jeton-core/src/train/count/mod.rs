@@ -58,13 +58,13 @@ const ROUND: usize = 32 << 20;
 pub struct Totals {
     /// Number of documents.
     pub documents: u64,
-    /// Bytes of the documents.
+    /// Total bytes of the documents.
     pub bytes: u64,
     /// Number of special tokens in the documents, each of which separates pretokens.
     pub special_tokens: u64,
 }
 
-/// Counts documents, batch by batch.
+/// Counter of the pretokens in documents, which are added batch by batch.
 #[derive(Debug)]
 pub struct Counter {
     stages: Stages,

@@ -26,7 +26,7 @@ const MAGIC: &[u8; 4] = b"JTR1";
 /// Length of the trailer in bytes.
 pub const END: u64 = 24;
 
-/// Iterator over pretokens in byte order.
+/// Iterator over pretokens with their counts, in byte order.
 pub trait Source {
     /// Replaces `pretoken`, which must still contain the previous one, by the next one; returns its count and first
     /// position, or None at the end.
@@ -36,7 +36,7 @@ pub trait Source {
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>>;
 }
 
-/// CRC-32 of zlib, byte by byte.
+/// State of the checksum CRC-32 as in zlib, updated byte by byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crc(u32);
 
@@ -71,7 +71,7 @@ impl Crc {
 /// file to about ten times its size.
 const MOST_SHARED: usize = 64;
 
-/// Writer of entries, in order.
+/// Writer of a run, entry by entry.
 #[derive(Debug)]
 pub struct RunWriter<W> {
     out: W,
@@ -124,11 +124,11 @@ impl<W: Write> RunWriter<W> {
     }
 }
 
-/// Reader of entries.
+/// Reader of a run, entry by entry.
 #[derive(Debug)]
 pub struct RunReader<R> {
     input: R,
-    left: u64, // remaining bytes of entries
+    left: u64, // number of bytes of entries that have not been read
     at: u64,
     crc: Crc,
     entries: u64,

@@ -12,11 +12,11 @@ use crate::util::scripts::{names, script, NONE};
 pub struct Share {
     /// Unicode name of the script; `Other` for all rare scripts together; `None` for pretokens without a script.
     pub script: &'static str,
-    /// Distinct pretokens.
+    /// Number of distinct pretokens.
     pub distinct: u64,
-    /// Sum of their counts.
+    /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Bytes of these occurrences.
+    /// Total bytes of these occurrences.
     pub bytes: u64,
 }
 
@@ -33,7 +33,7 @@ impl Counts {
             share.bytes = share.bytes.saturating_add(count.saturating_mul(pretoken.len() as u64));
         }
         shares.retain(|share| share.distinct > 0);
-        shares.sort_by_key(|share| std::cmp::Reverse(share.bytes)); // stable
+        shares.sort_by_key(|share| std::cmp::Reverse(share.bytes)); // a stable sort: ties stay in order
         shares
     }
 }

@@ -22,7 +22,7 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 pub(in crate::train) struct SpillingCounts {
     table: Counts,
     runs: SpillVec<u8>,
-    ends: Vec<usize>, // end of each run
+    ends: Vec<usize>, // end of each run in `runs`
     most: usize,      // maximum bytes of the table before it spills
 }
 

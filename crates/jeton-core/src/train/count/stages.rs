@@ -23,7 +23,7 @@ use crate::vocab::byte_alphabet;
 pub enum Stages {
     /// One pattern, which splits the unchanged text.
     Pattern(Pretokenizer),
-    /// Any other stages.
+    /// Any other stages, which rewrite the text or split it in several steps.
     Parts(Parts),
 }
 
@@ -163,7 +163,7 @@ impl Parts {
         match &self.cuts {
             Some(matcher) => matcher.cut(&mut aligned)?,
             None => aligned.cut(|_, text, parts| {
-                parts.push(0, text.len(), None); // as in `segments`
+                parts.push(0, text.len(), None); // as in `tokenizer/pipeline/segments.rs`
                 Ok(())
             })?,
         }

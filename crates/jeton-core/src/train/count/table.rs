@@ -35,7 +35,7 @@ pub(super) const BATCH: usize = 128;
 /// Number of entries added between two checks of the memory limit. With their pretokens they take about a megabyte.
 const PUSHES: usize = 1 << 14;
 
-/// Minimum number of slots.
+/// Minimum number of slots of a table that has any.
 const FEWEST_SLOTS: usize = 1 << 10;
 
 /// Returns the key of a pretoken in the arena: its offset and length.
@@ -77,7 +77,7 @@ pub struct Counts {
     entries: SpillVec<CountEntry>,
     arena: SpillVec<u8>,
     slots: HugeVec<u64>, // tag << 32 | index of the entry + 1, or 0; empty until the first lookup
-    end: u64,            // position after the last one
+    end: u64,            // position at which the corpus ends
     hash: Hash,
 }
 
@@ -86,7 +86,7 @@ pub struct Counts {
 pub(super) struct KeyBatch {
     keys: [ShortKey; BATCH],
     tags: [u32; BATCH],
-    long: [u8; BATCH],   // indices of the long pretokens
+    long: [u8; BATCH],   // indices in the batch of pretokens over 15 bytes
     missed: [u8; BATCH], // indices of the pretokens that `recent` lacks
     /// Index of a recently found entry, by tag. This is a small direct-mapped cache in front of the large table, for
     /// frequent pretokens. The key of the entry tells whether the index is stale.

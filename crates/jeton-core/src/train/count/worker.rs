@@ -20,7 +20,7 @@ pub(super) struct DocumentSegment<'t> {
     pub(super) place: u64, // position of its first byte in the corpus
 }
 
-/// Table and buffers of a thread.
+/// Table and buffers of a counting thread.
 #[derive(Debug, Default)]
 pub(super) struct CountWorker {
     counts: Counts,

@@ -10,9 +10,9 @@ use crate::vocab::alphabet::Level;
 /// Tokens of more than two symbols must have fewer than `limit` symbols.
 #[derive(Debug, Clone, Copy)]
 pub struct ShorterThan {
-    /// Exclusive upper bound of the length.
+    /// Exclusive upper bound of the length of a token, in symbols.
     pub limit: usize,
-    /// The unit of a symbol.
+    /// Unit of a symbol: a byte or a character.
     pub level: Level,
 }
 

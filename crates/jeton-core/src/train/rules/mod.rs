@@ -12,7 +12,7 @@ pub mod hf;
 pub mod named;
 pub mod sentencepiece;
 
-/// Constraint on pairs.
+/// Constraint on the pairs that may merge.
 pub trait Rule: Sync {
     /// Returns true if `left` and `right` may become one token.
     fn allows(&self, left: &[u8], right: &[u8]) -> bool;

@@ -15,7 +15,7 @@ use crate::vocab::alphabet::WORD_START;
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
 pub struct PieceRules {
-    /// Maximum length in characters.
+    /// Maximum length of a piece in characters.
     pub max_sentencepiece_length: usize,
     /// A piece has characters of one script.
     pub split_by_unicode_script: bool,

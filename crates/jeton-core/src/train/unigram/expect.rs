@@ -27,7 +27,7 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// Maximum number of chunks of the text.
 const CHUNKS: usize = 16;
 
-/// Minimum characters in a chunk.
+/// Minimum number of characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
 /// Bound below which a sum is multiplied by 1 / `SMALL`. A sum slightly above the bound stays positive when it is
@@ -114,7 +114,7 @@ pub(super) fn expected(
 
 /// A piece at one position of the current segment.
 struct PieceEdge {
-    id: u32, // NONE: not counted
+    id: u32, // NONE if its occurrences are not counted
     end: u32,
     probability: f64,
 }

@@ -52,16 +52,16 @@ use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::PieceLimits;
 
-/// Result of training.
+/// Result of training: pieces, and totals of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnigramResult {
-    /// Pieces and scores, in descending order.
+    /// Pieces with their scores, in descending order of scores.
     pub pieces: Vec<Scored>,
     /// Number of required pieces; each is a single character.
     pub num_characters: usize,
-    /// Number of seeds.
+    /// Number of seeds with which training began.
     pub num_seeds: usize,
-    /// Number of prunings.
+    /// Number of prunings that were done.
     pub num_rounds: usize,
 }
 
@@ -78,7 +78,7 @@ const MORE: f64 = 1.1;
 pub struct UnigramRun<'a> {
     /// Maximum number of threads.
     pub threads: usize,
-    /// Memory limit.
+    /// Memory limit, beyond which vectors spill to files.
     pub memory: &'a MemoryLimit,
     /// Pieces of an earlier run with equal counts and options.
     pub done: Option<SavedPieces>,

@@ -1,4 +1,4 @@
-//! Options of training a Unigram model.
+//! Options with which a Unigram model is trained.
 
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ pub struct UnigramOptions {
     pub starts_alike: bool,
     /// True to round scores to 32 bits at the end, as in a `.model`.
     pub single_precision: bool,
-    /// Options of valid pieces.
+    /// Options that determine which pieces are valid.
     #[serde(flatten)]
     pub limits: PieceLimits,
 }

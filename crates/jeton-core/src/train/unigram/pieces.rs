@@ -31,14 +31,14 @@ pub(super) struct TrieNode {
     pub value: f64,
     /// Longest proper prefix that is a piece.
     pub parent: u32,
-    /// Length in characters.
+    /// Length of the piece in characters.
     pub length: u32,
 }
 
 /// Number of occurrences that are sorted by position before they are written as a batch.
 const WRITTEN_AT_ONCE: usize = 1 << 18;
 
-/// All pieces.
+/// Table of all pieces, and the longest piece at each position of the text.
 #[derive(Debug)]
 pub(super) struct PieceTable {
     /// position in `Segments::symbols` -> longest piece there

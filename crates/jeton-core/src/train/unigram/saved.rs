@@ -14,15 +14,15 @@ use crate::error::{Error, Result};
 /// Pieces that remain after some training steps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SavedPieces {
-    /// Number of prunings.
+    /// Number of prunings so far.
     pub rounds: u64,
-    /// EM iterations since the last pruning.
+    /// Number of EM iterations since the last pruning.
     pub iterations: u64,
     /// True after the last pruning.
     pub is_complete: bool,
     /// Seed numbers of the remaining pieces, ascending.
     pub seeds: Vec<u32>,
-    /// Scores of the pieces.
+    /// Scores of the remaining pieces, in the order of `seeds`.
     pub scores: Vec<f64>,
 }
 

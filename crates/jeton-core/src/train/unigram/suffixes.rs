@@ -45,7 +45,7 @@ const SAMPLES: usize = 16;
 /// A substring: the common prefix, `length` characters long, of the suffixes `first..=last` of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SeedCandidate {
-    /// Number of occurrences times length.
+    /// Score of the substring: its number of occurrences times its length.
     pub score: u64,
     pub length: u32,
     pub job: u32,
@@ -62,7 +62,7 @@ impl SeedCandidate {
 
 /// Sorted suffixes, by job, and the best candidates.
 pub(super) struct Suffixes {
-    /// Start of each suffix in `Segments::symbols`.
+    /// Starts of the sorted suffixes in `Segments::symbols`, by job.
     pub sorted: Vec<SpillVec<u32>>,
     /// Candidates in lexicographic order: a prefix precedes its extensions.
     pub candidates: SpillVec<SeedCandidate>,
@@ -126,9 +126,9 @@ struct SuffixText<'a> {
     memory: &'a MemoryLimit,
     stored: &'a MemoryLimit, // limit of vectors accessed in order
     bits: u32,               // bits of a symbol in a number; the value 0 marks the end
-    in_a_number: usize,      // characters in a number
+    in_a_number: usize,      // number of characters that fit in a number
     numbers: usize,          // numbers that the compared characters of a suffix take
-    most: usize,             // maximum suffixes in a bucket
+    most: usize,             // maximum number of suffixes in a bucket
 }
 
 impl<'a> SuffixText<'a> {
@@ -252,7 +252,7 @@ impl<'a> SuffixText<'a> {
     fn end(&self, segment: &mut usize, at: usize) -> usize {
         let starts = &self.words.starts;
         let at = at as u32;
-        let (mut low, mut step) = (*segment, 1); // starts[low] <= at
+        let (mut low, mut step) = (*segment, 1); // invariant: starts[low] <= at
         while starts.get(low + step).is_some_and(|&start| start <= at) {
             low += step;
             step *= 2;
@@ -263,13 +263,13 @@ impl<'a> SuffixText<'a> {
     }
 }
 
-/// Properties of a suffix.
+/// Properties of a suffix, by which seeds are selected.
 #[derive(Debug, Clone, Copy)]
 struct SuffixInfo {
-    count: u64,  // count of its segment
-    next: u32,   // follower of its segment
+    count: u64,  // count of the suffix's segment
+    next: u32,   // follower of the suffix's segment
     reach: u8,   // number of compared characters
-    longest: u8, // longest piece at its start
+    longest: u8, // maximum characters of a piece at its start
 }
 
 /// Suffixes that are packed, sorted and scanned together.

@@ -15,7 +15,7 @@ use crate::vocab::alphabet::WORD_START;
 /// Maximum supported length of a piece in characters: lengths have 8 bits.
 pub const MOST: usize = 254;
 
-/// Options of valid pieces.
+/// Options that determine which pieces are valid.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct PieceLimits {
     /// Maximum length of a piece in characters, at most `MOST`.
@@ -24,7 +24,7 @@ pub struct PieceLimits {
     pub split_by_unicode_script: bool,
     /// True if digits share one script with signs and punctuation; false if they are compatible with any script.
     pub split_by_number: bool,
-    /// Every digit is a separate piece.
+    /// True if every digit is a piece of its own.
     pub split_digits: bool,
 }
 
