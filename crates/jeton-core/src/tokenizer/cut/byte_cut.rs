@@ -39,8 +39,8 @@ const BLOCK: usize = 1 << 16;
 /// the whole pretoken.
 const SHORT_PRETOKEN: usize = 24;
 
-/// If the bytes between two joints are at most this, all positions are tried. Computing the upper bound of the tokens
-/// costs as much as trying a few positions.
+/// If at most this many bytes follow the last token within the limit, all positions are tried without the upper bound
+/// of the tokens. Computing the bound costs as much as trying a few positions.
 const FEW_BYTES: usize = 32;
 
 /// Search for the longest prefixes of the rest of one text.

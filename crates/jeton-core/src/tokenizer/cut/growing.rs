@@ -86,7 +86,7 @@ impl Growing {
     fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
         // Start of `self.text` in the whole text.
         let start = self.stable_bytes - self.context;
-        // There was no joint in the text so far, so the first joint cannot be before its last character.
+        // So far the text had no joint after its context, so no joint is before its last character.
         let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
         let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
         let from = (before - known).max(self.context + first);
