@@ -204,9 +204,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the text that is held back before an id with this content. This is the text
-    /// that would follow if no id did, without an incomplete character. That character counts only if the content makes
-    /// it invalid.
+    /// Returns the number of characters of the held-back text before an id with this content: the text as it would be
+    /// if the ids ended here, without an incomplete character at its end. That character counts only if the content
+    /// makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);

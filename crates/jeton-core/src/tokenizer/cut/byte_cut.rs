@@ -1,6 +1,6 @@
-//! Longest prefixes of a text within a number of tokens, for byte-level models after one named pattern or none. Before
-//! the pattern, the text may pass a normalization form, if the form does not change it. Then the form does not change
-//! any part either.
+//! Longest prefixes of a text within a number of tokens, for tokenizers with a byte-level model and at most one named
+//! pattern. A normalization form may precede the pattern, as long as it does not change the text; then it does not
+//! change any part of the text, either.
 //!
 //! The tokens of the whole text are computed once, in blocks. Between two joints, the tokens of a part equal those of
 //! the text, so the last token within the limit is found by its index. If that token ends at a joint, the prefix up to

@@ -23,7 +23,7 @@ use crate::pretokenize::{Metaspace, PrependScheme, Splitter};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{with_spaces, Marks};
 
-/// A recognized pipeline, as the encoder's input is made from it.
+/// Properties of a recognized pipeline, from which the encoder's input is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,

@@ -74,7 +74,7 @@ impl Tokenizer {
         Ok(BatchWords { ids, ends, words })
     }
 
-    /// Returns the index of the pretoken of each id. `ids` are the known ids of the text.
+    /// Returns the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -90,7 +90,7 @@ impl Tokenizer {
         Ok(words)
     }
 
-    /// Writes the index of the pretoken of each id. `ids` are the known ids of the text.
+    /// Writes the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
     fn write_words(
         &self,
         text: Input<'_>,

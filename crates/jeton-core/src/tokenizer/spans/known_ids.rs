@@ -52,8 +52,9 @@ impl<'t> TextPart<'t> {
 }
 
 impl Tokenizer {
-    /// Writes the values of a part of a text, whose ids begin at `first_id`. Returns the index after its last id.
-    /// Returns None if the values must be computed in another way; a part must not contain an added token, for example.
+    /// Writes the part of the column for a part of a text, whose ids begin at `first_id`. Returns the index after its
+    /// last id. Returns None if the column must be computed in another way, for example because a part may contain an
+    /// added token.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

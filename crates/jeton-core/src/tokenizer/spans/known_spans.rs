@@ -29,7 +29,7 @@ use crate::vocab::alphabet::{EndOfWord, Level};
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns a column of the spans of a text's known ids, with two numbers for each id.
+    /// Returns a column of spans for the ids to which a text was encoded, with two numbers for each id.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -47,8 +47,8 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// Writes a column of the spans of a text's known ids. `first` gets the offsets that each token would have as the
-    /// first one of a truncated text; it may be empty if they are not needed.
+    /// Writes a column of spans for the ids to which a text was encoded. `first` gets the offsets that each token would
+    /// have as the first one of a truncated text; it may be empty if they are not needed.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -137,8 +137,9 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Writes values of the known ids of a text. They follow from the alignment of single characters or, if that is not
-    /// possible, from that of the whole text. Returns false if the text must be encoded again.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. It follows from the
+    /// alignment of single characters or, if that is not possible, from that of the whole text. Returns false if the
+    /// text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

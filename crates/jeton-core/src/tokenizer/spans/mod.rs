@@ -234,8 +234,8 @@ struct Placer {
 }
 
 /// Input ranges of the bytes of a segment, read in order. If a run of bytes with the same range is unchanged text, each
-/// byte gets a range of its own. Those are computed instead of stored: for a document that is one segment, they would
-/// take 16 bytes for each byte.
+/// byte gets a range of its own. These ranges are computed instead of stored: for a document that is one segment, they
+/// would take 16 bytes for each byte.
 pub(in crate::tokenizer) struct OwnBytes<'s> {
     segment: &'s Segment<'s>,
     text: &'s [u8],

@@ -179,7 +179,8 @@ impl Tokenizer {
 }
 
 impl OneToOne {
-    /// Writes values of the known ids of a text. Returns false if the alignment does not determine them.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
+    /// alignment does not determine it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -58,7 +58,8 @@ struct Word {
 }
 
 impl WordReader {
-    /// Writes the values of the known ids of a text. Returns false if the widths do not determine them.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
+    /// widths do not determine it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -94,8 +95,8 @@ impl WordReader {
         Ok(block.first_id == ids.len())
     }
 
-    /// Writes the values of a block. Returns the index after its last id; None if the widths do not determine the
-    /// values.
+    /// Writes the part of the column for a block. Returns the index after its last id; None if the widths do not
+    /// determine the column.
     #[allow(clippy::too_many_arguments)]
     fn write_block(
         &self,
@@ -176,7 +177,8 @@ impl WordReader {
         }
     }
 
-    /// Writes the values of the tokens of a word. Returns the index of the next id; None if the widths do not cover the word.
+    /// Writes the part of the column for a word. Returns the index of the next id; None if the widths do not cover the
+    /// word.
     #[inline(always)]
     fn write_word(
         &self,
