@@ -2,7 +2,7 @@
 
     python tools/check_layers.py
 
-Each package of `jeton-core` may import only the packages listed here, and only the binding may use Python. Neither the
+Each package of `jeton-core` may import only the packages listed below, and only the binding may use Python. Neither the
 core, nor the binding, nor the Python package may have import cycles, except for the `EXCEPTIONS` of
 `tools/import_graph.py`.
 """

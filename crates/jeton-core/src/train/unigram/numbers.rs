@@ -90,7 +90,7 @@ mod tests {
         assert_eq!((ln(1.0), exp(0.0), exp(-1e9)), (0.0, 1.0, 0.0));
     }
 
-    /// Known values, and the recurrence digamma(x + 1) = digamma(x) + 1/x.
+    /// Checks known values, and the recurrence digamma(x + 1) = digamma(x) + 1/x.
     #[test]
     fn digamma_has_known_values_and_its_recurrence() {
         const EULER: f64 = 0.577_215_664_901_532_9;
