@@ -33,8 +33,8 @@ pub struct ExtensionRule<'a> {
 
 impl<'a> ExtensionRule<'a> {
     /// Creates a rule. `byte_tokens`: ids of the entries of byte fallback. `unreached`: entries that merges do not
-    /// form; empty unless the vocabulary ranks tokens. `splits_words`: true if no merge joins a symbol to a `▁` on its right.
-    /// `rule`: a further constraint.
+    /// form; empty unless the vocabulary ranks tokens. `splits_words`: true if no merge joins a symbol to a `▁` on its
+    /// right. `rule`: a further constraint.
     ///
     /// # Errors
     /// `Config` if the unreached entries have too many substrings.
