@@ -99,7 +99,7 @@ def prepare(sdist: Path, folder: Path) -> None:
 
 
 def accelerate_all() -> None:
-    """Accelerates each fast tokenizer at the end of its common constructor."""
+    """Makes each fast tokenizer run on Jeton from the end of its common constructor on."""
     from transformers import TokenizersBackend
 
     from jeton.integrations.transformers import accelerate

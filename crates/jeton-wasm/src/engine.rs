@@ -54,14 +54,14 @@ pub struct Reply {
 enum Request {
     /// Loads the bundle in the data. Reply: number of the tokenizer, facts, sizes, special tokens.
     Load,
-    /// Reads the file in the data, for `Spelled`, `Inside` and `Build`. Reply: facts.
+    /// Reads the file in the data, which `Spelled`, `Inside` and `Build` then use. Reply: facts about the file.
     Open { format: Format },
     /// Returns the ids of the entries with these spellings in the opened file.
     Spelled { spellings: Vec<String> },
     /// Returns other facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
     /// whether an entry has `mark` before its end.
     Inside { piece: usize, id: u32, mark: String },
-    /// Builds a tokenizer from the opened file. Reply: as for `Load`.
+    /// Builds a tokenizer from the opened file. The reply is that of `Load`.
     Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
     /// Returns a regex converted to Oniguruma's dialect, or null if that is not possible; also the regexes of all named
     /// patterns.

@@ -39,7 +39,7 @@ pub struct Plan {
     added: Vec<(u32, String, bool, u8)>,
     /// Kind of entries → ids of the entries of this kind.
     kinds: HashMap<String, Vec<u32>>,
-    /// Scores by id that replace those of the file.
+    /// Scores by id, which replace the scores in the file.
     scores: Option<Vec<f64>>,
 }
 

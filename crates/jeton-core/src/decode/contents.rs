@@ -11,7 +11,7 @@ use super::parts::content;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of bytes of one copy; few contents are longer.
+/// Number of bytes that one copy moves; few contents are longer.
 const STEP: usize = Vocab::PADDING;
 
 /// Returns the concatenated bytes of `ids`, and the number of bytes before each id. The bytes of an id are its entry in

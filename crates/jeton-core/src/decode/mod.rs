@@ -206,7 +206,7 @@ impl Decoder {
         Ok((stream.text().to_owned(), starts))
     }
 
-    /// Starts decoding ids that arrive one by one.
+    /// Creates the state for decoding ids that arrive one by one.
     pub fn stream(&self, skip_special: bool, invalid: InvalidUtf8) -> Stream {
         Stream::new(&self.plan, skip_special, invalid)
     }

@@ -82,7 +82,7 @@ fn all(vocab: &Vocab, ids: &[u32], with: impl FnMut(u32, Kind)) -> Result<()> {
     each(vocab, ids, false, with)
 }
 
-/// Converts ascending numbers of bytes of `text` to numbers of complete characters.
+/// Converts positions in `text`, ascending, from numbers of bytes to numbers of complete characters.
 pub(super) fn to_chars(text: &str, starts: &mut [usize]) {
     if text.is_ascii() {
         return;

@@ -32,7 +32,7 @@ pub(super) enum DecodeStep {
         cleanup: bool,
     },
     Fuse,
-    /// Replaces the mark by a space; in the first string, removes it if a mark is prepended to texts.
+    /// Replaces the mark by a space. In the first string, removes the mark if texts get one prepended.
     Metaspace {
         mark: Replacer,
         drops_first: bool,
@@ -263,7 +263,7 @@ pub(super) const REPAIRS: [(&str, &str); 11] = [
     (" 're", "'re"),
 ];
 
-/// Applies the replacements to `text` from `start` on.
+/// Applies the replacements of `cleanup` to `text` from `start` on.
 fn clean_up(text: &mut Vec<u8>, start: usize) {
     let begins = |pair: &[u8]| pair[0] == b' ' && matches!(pair[1], b'.' | b'?' | b'!' | b',' | b'\'' | b'n' | b'd');
     if !text[start..].windows(2).any(begins) {
@@ -296,7 +296,7 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 /// Tokens are usually shorter.
 const SHORT_TEXT: usize = 64;
 
-/// Replaces all occurrences of a string, in linear time.
+/// Replacement of all occurrences of a string, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
     first: Option<u8>, // first byte of the needle; None if it is empty, which matches at every character boundary

@@ -66,7 +66,7 @@ impl Default for Caches {
 }
 
 impl Caches {
-    /// Allocates the long-pretoken caches, on the first call.
+    /// Allocates the long-pretoken caches; does nothing after the first call.
     pub(super) fn allocate_long(&mut self) {
         if !self.has_long {
             self.medium = MediumCache::new(MEDIUM_BITS[0], MEDIUM_BITS[1]);

@@ -61,7 +61,7 @@ use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of pending ids, including gaps, that triggers a flush.
+/// Number of pending ids, including ids of misses that are not known yet, that triggers a flush.
 const WAITING: usize = 1 << 12;
 
 /// Number of bytes of pending pretokens that triggers a flush.
@@ -124,7 +124,7 @@ pub struct Encoder {
     marks: Marks, // spelling of `▁` in the texts
     tables: OnceLock<Tables>,
     growth: AtomicUsize,                         // bytes by which the caches have grown
-    building: AtomicU32,                         // id of the process in which a thread builds the tables; 0: none
+    building: AtomicU32,                         // id of the process that is building the tables; 0: none
     spent: AtomicUsize,                          // cost so far without tables, in bytes of text
     break_even: usize,                           // value of `spent` at which the tables are built
     split_points: OnceLock<Option<SplitPoints>>, // split points inside of pretokens; computed for the first text
@@ -348,7 +348,7 @@ impl Encoder {
         result
     }
 
-    /// Doubles a cache that evicts often, within the memory limit.
+    /// Doubles a cache that evicts often, if the memory limit permits it.
     fn grow_if_permitted(&self, cache: &mut dyn GrowableCache, growth: &mut usize) {
         match cache.growth_bytes() {
             0 => {}

@@ -227,7 +227,7 @@ impl TokenTable {
         hash >> self.shift << BUCKET_SHIFT
     }
 
-    /// Returns the bucket at an offset.
+    /// Returns the bucket at a byte offset.
     ///
     /// # Safety
     /// `offset` is a result of [`TokenTable::offset`] of this table.

@@ -30,7 +30,7 @@ type Spans = Vec<(usize, usize)>;
 pub struct Passage {
     /// Number of times that the passage occurs.
     pub count: u64,
-    /// For each tokenizer, its boundaries inside of the first occurrence.
+    /// For each tokenizer, the boundaries inside of the passage's first occurrence.
     pub boundaries: Vec<Vec<usize>>,
 }
 
@@ -288,7 +288,7 @@ fn tokens_by_width(
     Ok((at == text.len()).then(|| (ids.to_vec(), spans)))
 }
 
-/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` are ascending, and
+/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` must be ascending, and
 /// disjoint except in a character that a normalizer expanded.
 fn inner_boundaries(spans: &[(usize, usize)], len: usize) -> Vec<usize> {
     let mut positions: Vec<_> = spans.iter().flat_map(|&(start, end)| [start, end]).collect();

@@ -20,7 +20,7 @@ use crate::util::alloc;
 /// Number of buckets, one for each count below it. Entries with higher counts are few and are kept in the heap.
 const NUM_BUCKETS: u64 = 1 << 16;
 
-/// Entries with a count, the first criterion of the order.
+/// Entry with a count, which is the first criterion of the order.
 pub trait HasCount {
     /// Returns the count.
     fn count(&self) -> u64;
@@ -77,7 +77,7 @@ impl<T: HasCount> BucketQueue<T> {
         }
         let bucket = entry.count() as usize;
         if bucket >= self.buckets.len() {
-            self.buckets.resize_with(bucket + 1, Vec::new); // at most `NUM_BUCKETS`
+            self.buckets.resize_with(bucket + 1, Vec::new); // this is at most `NUM_BUCKETS`
         }
         alloc::reserve(&mut self.buckets[bucket], 1)?;
         self.buckets[bucket].push(entry);

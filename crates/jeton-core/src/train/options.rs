@@ -38,7 +38,7 @@ pub struct LearnOptions<'a> {
     pub level: Level,
     /// Marking of the last symbol of a word.
     pub end: EndOfWord,
-    /// Spelling of the mark, for tie rules that compare strings.
+    /// Spelling of the end-of-word mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
     /// Constraint on the pairs that may merge; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
@@ -94,7 +94,7 @@ pub trait KnownTokens: Sync {
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 
-/// Thresholds, which affect time, but not the result.
+/// Thresholds, which affect the time of learning, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     /// Minimum bytes of distinct pretokens for each thread. With fewer bytes, most merges have too few positions to

@@ -20,7 +20,7 @@ const SPINS: usize = 4096;
 pub enum ShardTask {
     /// Merge a pair everywhere.
     Merge(Merging),
-    /// Fill the posting lists of the new pairs. Holds the total number of pairs.
+    /// Fill the posting lists of the new pairs. The value is the total number of pairs.
     FillPostings(usize),
 }
 
@@ -155,7 +155,7 @@ pub fn with_pool<R>(shared: &SharedShards, main: impl FnOnce(&WorkerPool<'_>) ->
 }
 
 impl WorkerPool<'_> {
-    /// Runs a step on every shard: on all threads if `together`, else on the calling thread.
+    /// Runs a step on every shard: on all threads if `together`, or else on the calling thread.
     ///
     /// # Errors
     /// Errors of the step; an internal error if a worker panicked.

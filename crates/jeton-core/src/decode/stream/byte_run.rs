@@ -17,13 +17,13 @@ use super::utf8::{Invalid, Utf8};
 pub(super) struct ByteRun {
     joined: bool,    // true if the following step joins the strings
     piece: Vec<u8>,  // start of the current string, while it may become a byte piece
-    is_text: bool,   // the current string is not a byte piece
+    is_text: bool,   // true if the current string is not a byte piece
     run: Vec<u8>,    // bytes of the current run that are held back
     utf8: Utf8,      // UTF-8 state of the current run
-    is_broken: bool, // the current run is not UTF-8
+    is_broken: bool, // true if the current run is not UTF-8
     is_early: bool,
     num_early: usize, // bytes of the current run that were written early
-    is_wrong: bool,   // a run that was written early was not UTF-8
+    is_wrong: bool,   // true if a run that was written early was not UTF-8
 }
 
 impl ByteRun {

@@ -8,7 +8,7 @@ pub(super) struct Stripped {
     removed: usize,  // number of characters removed at the start
     is_inside: bool, // true after the start has been stripped
     matched: usize,  // bytes held back because they may begin an occurrence of the character
-    held: usize,     // occurrences of the character held back at the end
+    held: usize,     // number of occurrences of the character held back at the end
 }
 
 impl Stripped {

@@ -32,7 +32,7 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Maximum bytes of the text that are encoded at once.
+/// Maximum bytes of a block of text that is encoded at once.
 const BLOCK: usize = 1 << 16;
 
 /// Pretokens up to this many bytes are encoded again; for longer ones, the tokens are counted from the known tokens of
@@ -72,7 +72,7 @@ struct Region {
     tokens: Option<Range<usize>>,
     /// Start of each pretoken, and the end of the last one.
     bounds: Vec<usize>,
-    /// Number of tokens before each of `bounds`.
+    /// Number of tokens before each position of `bounds`.
     counts: Vec<usize>,
     /// Budget of bytes that may still be split again.
     budget: usize,
@@ -398,7 +398,7 @@ impl<'t> ByteCutter<'t> {
         let Some(budget) = region.budget.checked_sub(at - from) else { return Ok(None) };
         region.budget = budget;
         let mut count = region.counts[first];
-        let mut next = first; // pretoken of the text that begins at or after the current one
+        let mut next = first; // index of the text's first pretoken that begins at or after the current one
         for span in self.pretokenizer.spans(&self.text[from..at]) {
             let span = span.map_err(|error| error.shifted(from))?;
             let (start, end) = (from + span.start, from + span.end);

@@ -35,7 +35,7 @@ pub struct Change {
     pub ids: Vec<u32>,
 }
 
-/// Arguments that all encodings of one append share.
+/// Arguments that all calls of the encoder in one append share.
 struct AppendCall<'a> {
     tok: &'a Tokenizer,
     permit: &'a Permit<'a>,
@@ -148,7 +148,7 @@ impl AppendCall<'_> {
             let start = skipped.saturating_sub(at).min(segment.bytes.len());
             at += segment.bytes.len();
             if start == segment.bytes.len() {
-                return Ok(()); // the context is a whole segment, and the next segment begins a new sum
+                return Ok(()); // the segment is part of the context, and the next segment begins a new sum
             }
             if start == 0 {
                 *sum = 0.0;

@@ -32,7 +32,7 @@ pub(in crate::tokenizer) struct Joints {
     normalizers: Vec<NormalizerPairs>,
     splitters: Vec<SplitterPairs>,
     model: ModelPairs,
-    ascii: Box<[AtomicU8]>, // 0 unknown, 1 no joint, 2 joint
+    ascii: Box<[AtomicU8]>, // by pair of characters: 0 unknown, 1 no joint, 2 joint
 }
 
 /// Adjacent pairs, and last characters, of added tokens.

@@ -116,7 +116,8 @@ impl<'t> TextCutter<'t> {
         })
     }
 
-    /// Returns the number of tokens of the text if it is at most `limit`. Encodes no more of the text than necessary.
+    /// Returns the number of tokens of the text if it is at most `limit`. Encodes only as much of the text as
+    /// necessary.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`], for the text that is encoded.
@@ -574,7 +575,7 @@ impl<'t> TextCutter<'t> {
         Ok(())
     }
 
-    /// Returns the number of tokens of `text[start..at]` followed by `rest`, for each position `at`.
+    /// Returns, for each position `at`, the number of tokens of `text[start..at]` followed by `rest`.
     fn counts_up_to(&mut self, bases: &[Base], start: usize, positions: &[usize], rest: &str) -> Result<Vec<usize>> {
         let text = self.text;
         let base_of = |at: usize| {

@@ -34,7 +34,7 @@ const FIRST: usize = 8;
 /// A stretch of a text without a joint, with its context.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct JointlessStretch<'t> {
-    /// The text, from the character before the stretch on, up to a joint after the stretch or to the end of the text.
+    /// The text from the character before the stretch on, up to a joint after the stretch or to the end of the text.
     pub(in crate::tokenizer) text: &'t str,
     /// Number of bytes of the character before the stretch; 0 at the start of a part.
     pub(in crate::tokenizer) context: usize,
@@ -49,7 +49,7 @@ pub(in crate::tokenizer) type KeptPairs = HashMap<(char, char), bool>;
 #[derive(Debug, Default)]
 struct LastPretoken {
     bytes: Vec<u8>,
-    ends: Vec<usize>,  // end of the source of each byte
+    ends: Vec<usize>,  // byte of the pretoken -> end of its source in the text
     num_before: usize, // number of tokens of all pretokens before it
 }
 

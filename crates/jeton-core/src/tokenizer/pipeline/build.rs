@@ -30,7 +30,7 @@ pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model, so the model can produce it from text that the matcher
 /// leaves. Never set for a special token.
 pub const ENTRY: u8 = 16;
-/// Flag of an added token that includes ASCII white space only, as in llama.cpp.
+/// Flag of an added token that includes only ASCII white space next to it, as in llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
 
 /// Options of a tokenizer, as they are in JSON.
@@ -103,7 +103,7 @@ impl Tokenizer {
     /// Builds a tokenizer whose normalizers, if given, replace those of the options; their types must be the same.
     ///
     /// # Errors
-    /// As [`Tokenizer::from_json`].
+    /// Builds a tokenizer. The normalizers, if given, replace those of the options and must be of the same types.
     pub fn with_normalizers(
         options: &str,
         normalizers: Option<Vec<Normalizer>>,

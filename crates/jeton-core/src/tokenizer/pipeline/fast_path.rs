@@ -39,7 +39,7 @@ pub(in crate::tokenizer) const PART: usize = 1 << 18;
 /// Number of jobs for each thread when many short ranges are encoded together.
 const PARTS_OF_A_THREAD: usize = 4;
 
-/// A text: valid UTF-8, or bytes of unknown validity.
+/// Input of encoding: valid UTF-8, or bytes that may be invalid UTF-8.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'t> {
     pub(in crate::tokenizer) bytes: &'t [u8],
@@ -231,7 +231,7 @@ impl Tokenizer {
         self.stretches(text.bytes, permit, |span, id| self.run_stretch(text, span, id, permit, run))
     }
 
-    /// Encodes an added token, or a range of a text without any.
+    /// Encodes an added token, or a range of a text without added tokens.
     fn run_stretch(
         &self,
         text: Input<'_>,
@@ -546,7 +546,7 @@ impl Written {
         Self { counts_only, expected, ..Self::default() }
     }
 
-    /// Appends another output; returns its buffer of ids for reuse.
+    /// Appends the ids and counts of another output; returns its buffer of ids for reuse.
     fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;

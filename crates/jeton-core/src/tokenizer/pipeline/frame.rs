@@ -11,7 +11,7 @@ use crate::vocab::Kind;
 pub struct Framed {
     /// Ids of the texts and of the template's tokens.
     pub ids: Vec<u32>,
-    /// Byte ranges in the text of each token; empty for tokens of the template.
+    /// Byte range of each token in its text; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
     /// Character ranges in the text of each token.
     pub char_spans: Vec<(usize, usize)>,
@@ -21,7 +21,7 @@ pub struct Framed {
     pub type_ids: Vec<u32>,
     /// True for tokens of the template.
     pub special_tokens_mask: Vec<bool>,
-    /// Index of the text, 0 or 1; None for tokens of the template.
+    /// Index (0 or 1) of the text that each token is from; None for tokens of the template.
     pub sequences: Vec<Option<u8>>,
 }
 

@@ -22,7 +22,7 @@ use crate::vocab::byte_alphabet;
 /// Input of the model: an added token or a pretoken.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'s> {
-    /// Bytes as passed to the model; for an added token, the matched bytes.
+    /// Bytes as the model gets them; for an added token, the matched bytes.
     pub bytes: &'s [u8],
     /// True if the bytes are known to be valid UTF-8.
     pub is_text: bool,

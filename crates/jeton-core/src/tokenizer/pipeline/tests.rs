@@ -67,7 +67,7 @@ impl Draw {
     }
 }
 
-/// Creates a model of bytes or of characters with the given stages, and the same model without shortcuts.
+/// Creates a byte-level or character-level model with the given stages, and the same model without fast paths.
 fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [Tokenizer; 2] {
     let mut contents: Vec<Vec<u8>> = match is_bytes {
         true => (0..=255).map(|byte| vec![byte]).collect(),

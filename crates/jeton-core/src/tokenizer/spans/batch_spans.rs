@@ -30,14 +30,14 @@ pub struct BatchOffsets {
     pub ids: Vec<u32>,
     /// Boundaries between texts: the ids of text i are `ends[i]..ends[i + 1]`.
     pub ends: Vec<i64>,
-    /// Start and end of each id, in characters of its text.
+    /// Start and end of each token, in characters of its text.
     pub offsets: Vec<i64>,
     /// Offsets that each token would have as the first one of a truncated text; empty if they cannot differ from
     /// `offsets`.
     pub first: Vec<i64>,
 }
 
-/// Ids of consecutive texts, and the columns to fill.
+/// Ids of consecutive texts, and the columns that are filled for them.
 struct Task<'a> {
     texts: &'a [Input<'a>],
     ends: &'a [i64],
@@ -45,7 +45,7 @@ struct Task<'a> {
     first: &'a mut [i64],
 }
 
-/// Index of the text that failed, and its error.
+/// Index of the text that failed, and the error.
 pub(in crate::tokenizer) type TextError = (usize, Error);
 
 impl Tokenizer {

@@ -141,8 +141,8 @@ impl Tokenizer {
         let (mut id, mut at, mut word) = (0, 0, 0);
         let mut starts = Starts::default();
         let mut is_known = true;
-        // Called with the ends of successive pretokens, to each of which `from` is added. This is a single loop over
-        // the tokens, because the number of tokens of a pretoken is hard to predict.
+        // Called with the ends of successive pretokens, relative to `from`. This is a single loop over the tokens,
+        // because a branch on the number of tokens of a pretoken would often be mispredicted.
         let mut to = |from: usize, ends: &[u32]| {
             let mut index = 0;
             while let Some(&end) = ends.get(index) {

@@ -10,7 +10,7 @@ const BLOCK: usize = 64;
 /// Index of the characters of a text.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct CharIndex {
-    counts: Vec<u32>, // characters that begin before each block; empty for ASCII
+    counts: Vec<u32>, // number of characters before each block; empty for ASCII
     is_ascii: bool,
 }
 

@@ -186,7 +186,7 @@ impl Tokenizer {
         }
     }
 
-    /// Matches the contents of tokens with a pretoken. Returns false if they differ.
+    /// Compares the contents of tokens with a pretoken, and writes the tokens' ends. Returns false if they differ.
     fn match_contents(&self, pretoken: &[u8], ids: &[u32], ends: &mut Vec<usize>) -> bool {
         if self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end == EndOfWord::Symbol) {
             return false; // the end-of-word mark is not in the text
@@ -246,7 +246,7 @@ fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize
         _ => return None,
     }
     if content.starts_with(b"<0x") {
-        return None; // it may be a byte-fallback entry
+        return None; // the token may be a byte-fallback entry
     }
     let own = content.strip_prefix(prefix)?;
     text.starts_with(own).then_some(own.len())

@@ -117,7 +117,7 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with
+    /// Calls `each` with the tokens of `text` in order, in chunks of some thousands, so that memory does not grow with
     /// the number of tokens. With `template`, includes the template of one text.
     ///
     /// # Errors
@@ -228,7 +228,7 @@ impl Tokenizer {
 struct Placer {
     encoding: Encoding,
     offsets: Vec<(usize, usize)>, // Hugging Face's offsets, in bytes
-    cursor: usize,                // all bytes before it are covered or dropped
+    cursor: usize,                // end of the last span: all bytes before it are covered or dropped
     ends: Vec<usize>,
     scratch: Scratch,
 }

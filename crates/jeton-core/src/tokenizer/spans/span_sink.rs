@@ -1,6 +1,6 @@
 //! Column of spans, offsets or pretokens, written token by token.
 //!
-//! Invariant: values equal those of [`super::Tokenizer::encode_with_spans`], with offsets trimmed as the template
+//! Invariant: the column equals that of [`super::Tokenizer::encode_with_spans`], with offsets trimmed as the template
 //! requires.
 
 use super::token_widths::SpanKind;

@@ -193,7 +193,8 @@ impl Counter {
     }
 
     /// Returns the counts of all pretokens that occur at least `min_count` times, including those in the spilled
-    /// `runs`; the totals; and the totals of the dropped pretokens. Spilled counts are in files of `memory`.
+    /// `runs`; the totals; and the totals of the dropped pretokens. If there are `runs`, the returned counts are in
+    /// files.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].

@@ -17,17 +17,17 @@ use crate::vocab::alphabet::WORD_START;
 pub struct PieceRules {
     /// Maximum length of a piece in characters.
     pub max_sentencepiece_length: usize,
-    /// A piece has characters of one script.
+    /// True if all characters of a piece are of one script.
     pub split_by_unicode_script: bool,
-    /// Digits have a separate script (Common); otherwise they are compatible with any script.
+    /// True if digits have a separate script (Common); false if they are compatible with any script.
     pub split_by_number: bool,
-    /// A piece does not cross white space.
+    /// True if no piece crosses white space.
     pub split_by_whitespace: bool,
-    /// Every digit is a piece of its own.
+    /// True if every digit is a piece of its own.
     pub split_digits: bool,
-    /// White space belongs to the preceding word.
+    /// True if white space belongs to the preceding word.
     pub treat_whitespace_as_suffix: bool,
-    /// Runs of white space may be pieces.
+    /// True if runs of white space may be pieces.
     pub allow_whitespace_only_pieces: bool,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Segments {
     pub characters: Vec<(char, u64)>,
     /// All segments, concatenated.
     pub symbols: SpillVec<CharIndex>,
-    /// Start of each segment in `symbols`, and the end.
+    /// Start of each segment in `symbols`, followed by the length of `symbols`.
     pub starts: SpillVec<u32>,
     /// Count of each segment in the corpus.
     pub weights: SpillVec<u64>,

@@ -60,7 +60,7 @@ impl SeedCandidate {
     }
 }
 
-/// Sorted suffixes, by job, and the best candidates.
+/// Sorted suffixes, by job, and the candidates with the highest scores.
 pub(super) struct Suffixes {
     /// Starts of the sorted suffixes in `Segments::symbols`, by job.
     pub sorted: Vec<SpillVec<u32>>,
@@ -124,7 +124,7 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
 struct SuffixText<'a> {
     words: &'a Segments,
     memory: &'a MemoryLimit,
-    stored: &'a MemoryLimit, // limit of vectors accessed in order
+    stored: &'a MemoryLimit, // memory limit of vectors that are accessed in order
     bits: u32,               // bits of a symbol in a number; the value 0 marks the end
     in_a_number: usize,      // number of characters that fit in a number
     numbers: usize,          // numbers that the compared characters of a suffix take

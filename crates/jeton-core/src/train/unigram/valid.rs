@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 use crate::vocab::alphabet::WORD_START;
 
-/// Maximum supported length of a piece in characters: lengths have 8 bits.
+/// Maximum supported length of a piece in characters, because lengths are stored in 8 bits.
 pub const MOST: usize = 254;
 
 /// Options that determine which pieces are valid.
@@ -20,7 +20,7 @@ pub const MOST: usize = 254;
 pub struct PieceLimits {
     /// Maximum length of a piece in characters, at most `MOST`.
     pub max_sentencepiece_length: usize,
-    /// A piece has characters of one script.
+    /// True if all characters of a piece are of one script.
     pub split_by_unicode_script: bool,
     /// True if digits share one script with signs and punctuation; false if they are compatible with any script.
     pub split_by_number: bool,
