@@ -1,5 +1,4 @@
-"""Writes the compiled character maps of ``jeton.training.character_maps``; run it after their rules or the compiler
-change.
+"""Writes the compiled character maps of ``jeton.training.character_maps``, after their rules or the compiler changed.
 
 It needs the built extension: ``python tools/character_maps.py``.
 """

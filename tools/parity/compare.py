@@ -279,8 +279,7 @@ def _smallest_ids(
 
 
 def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], template: bool) -> Iterator[Tally]:
-    """Compares offsets, type ids and the mask of special tokens with Hugging Face's, and checks that spans tile the
-    text.
+    """Compares offsets, type ids and special-token masks with Hugging Face's; checks that spans tile the text.
 
     For other peers, only the tiling is checked.
     """

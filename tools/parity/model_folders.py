@@ -168,7 +168,7 @@ def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> 
     Args:
         work: an empty folder.
         vocabs: folder of published models, which are compared in addition to trained ones; None to compare only trained
-        ones.
+            ones.
         num: number of generated texts for each folder.
         wanted: only folders whose names contain this are compared.
     """
@@ -225,8 +225,7 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 
 
 def golden(work: Path) -> dict[str, Any]:
-    """Returns the results of the installed `transformers` for some folders of trained models, for tests that run
-    without it.
+    """Returns the results of `transformers` for some folders of trained models, for tests that run without it.
 
     ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the
     decoded text without and with ``skip_special_tokens``, for each of ``texts``.
