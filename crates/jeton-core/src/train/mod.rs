@@ -1,4 +1,4 @@
-//! corpus → counts → merges.
+//! Training: corpus → counts → merges or pieces.
 //!
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] assigns ids to their symbols;
 //! [`learn`] finds merges, and [`unigram`] pieces. This package neither reads files nor depends on Python.
