@@ -60,7 +60,7 @@ pub struct Pieces {
     ascii: [u32; 128], // ids of the pieces of one ASCII character
     pub(super) unknown: Unknown,
     has_unused: bool,
-    has_odd: bool,  // some piece has a character that is not a piece
+    has_odd: bool,  // true if some piece has a character that is not a piece
     longest: usize, // bytes of the longest piece
     spent: Spent,
 }

@@ -117,7 +117,7 @@ struct Tokens(Vec<Token>);
 
 impl Tokens {
     /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids that no pair of lower ranks
-    /// forms, but that a pair with a higher rank spells.
+    /// forms, but that a pair with a part of higher rank spells.
     fn undo(
         &mut self,
         vocab: &Vocab,

@@ -63,7 +63,7 @@ struct RightEdges {
 pub struct Formation {
     trees: MergeTrees,
     is_formed: Option<Vec<bool>>, // entry -> merges form it; None: not known
-    edges: Option<RightEdges>,    // at byte level
+    edges: Option<RightEdges>,    // None unless symbols are bytes
 }
 
 impl Formation {
