@@ -5,8 +5,8 @@
 //! single-word token matches only without adjacent word characters, and a token may include the white space on its
 //! left or right.
 //!
-//! Invariant: matches are ascending, disjoint and not empty. White space between two tokens belongs to the left one, up to
-//! the characters of the right one.
+//! Invariant: matches are ascending, disjoint and not empty. White space between two tokens belongs to the left one, up
+//! to the characters of the right one.
 //!
 //! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side.
 //! Plain version: `reference/step07_special.py`. Source of the flags: huggingface/tokenizers,

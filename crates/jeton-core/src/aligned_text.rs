@@ -1,7 +1,7 @@
 //! Text with its alignment to the input, split into chunks and rewritten by the stages before the model.
 //!
-//! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers). All
-//! stages work on one [`AlignedText`], in order, and are independent of each other.
+//! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers).
+//! All stages work on one [`AlignedText`], in order, and are independent of each other.
 //!
 //! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has two ranges of the
 //! input. Its *source* is the text that it replaces: sources are ascending and cover all text that is not removed.

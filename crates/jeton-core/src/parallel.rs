@@ -164,8 +164,8 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
 /// Minimum bytes for each thread: starting a thread costs about 50 µs.
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
-/// Runs `work` on all parts, each in its own thread, and returns the results in order. `watch` is called regularly in the
-/// calling thread; if it returns false, all `keep_going` callbacks do, too.
+/// Runs `work` on all parts, each in its own thread, and returns the results in order. `watch` is called regularly in
+/// the calling thread; if it returns false, all `keep_going` callbacks do, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.

@@ -1,8 +1,8 @@
 //! Templates around the ids of a text or a pair, and HF's trimming of offsets.
 //!
-//! A template is a list of items: a sequence (A, the text; B, the other text of a pair) or fixed ids, each with a type id.
-//! HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists. Without a template, a pair is A with type
-//! id 0, then B with type id 1.
+//! A template is a list of items: a sequence (A, the text; B, the other text of a pair) or fixed ids, each with a type
+//! id. HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists. Without a template, a pair is A
+//! with type id 0, then B with type id 1.
 //!
 //! Invariant: without special tokens, sequences keep the template's order and type ids.
 //! Cost: linear in the output.
@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// Maximum occurrences of sequences in a template. HF has no limit, but a file of a few kilobytes must not repeat a text
-/// thousands of times.
+/// Maximum occurrences of sequences in a template. HF has no limit, but a file of a few kilobytes must not repeat a
+/// text thousands of times.
 const MOST_SEQUENCES: usize = 16;
 
 /// Index of a text.

@@ -50,8 +50,8 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
     }
 
-    /// Encodes many texts: (ids, offsets of the texts, index of the pretoken of each id in its text), little-endian; ids are
-    /// u32, the others i64.
+    /// Encodes many texts: (ids, offsets of the texts, index of the pretoken of each id in its text), little-endian;
+    /// ids are u32, the others i64.
     fn encode_batch_with_words<'py>(
         &self,
         py: Python<'py>,

@@ -5,8 +5,8 @@
 //! GIL, and unwinding through a frame that must not unwind aborts the process. Python 3.14 blocks such a thread
 //! forever (https://github.com/python/cpython/issues/87135), and PyO3 does so, too, when it requests the GIL itself
 //! (`PyEval_RestoreThread`, `PyGILState_Ensure`). Calls that run Python code are not covered by that, because the
-//! evaluation loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and [`index`]
-//! block before any other destructor runs.
+//! evaluation loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and
+//! [`index`] block before any other destructor runs.
 
 use std::hint::black_box;
 use std::mem::{forget, transmute};
@@ -42,8 +42,8 @@ pub fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
 pub fn call<'py>(callable: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
     type Declared = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
     type Unwinding = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
-    // SAFETY: the two types differ only in whether the function may unwind, so they have the same ABI. `black_box` hides
-    // the declaration from the compiler, which would otherwise omit the landing pad.
+    // SAFETY: the two types differ only in whether the function may unwind, so they have the same ABI. `black_box`
+    // hides the declaration from the compiler, which would otherwise omit the landing pad.
     let function = unsafe { transmute::<Declared, Unwinding>(black_box(ffi::PyObject_CallObject as Declared)) };
     let guard = BlockOnUnwind;
     // SAFETY: the caller's references keep both objects alive, `args` is a tuple, and a `Bound` proves that this thread

@@ -106,8 +106,8 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by descending
-    /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
+    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by
+    /// descending score; and two pieces with equal scores, if any, for which such a list is not equivalent.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = |keep_going: KeepGoing<'_>| {
@@ -291,7 +291,8 @@ fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
     tok.0.model().as_bpe().ok_or_else(|| error::ConfigError::new_err("the model has no merges"))
 }
 
-/// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their bytes.
+/// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their
+/// bytes.
 ///
 /// `size`: number of bytes after the header.
 #[pyfunction]

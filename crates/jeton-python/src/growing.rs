@@ -17,9 +17,10 @@ use crate::tokenizer::{Tokenizer, SHORT};
 
 /// Ids of a text that grows at its end. `Tokenizer.growing` makes one.
 ///
-/// After each `append`, the ids are those of the whole text. An append takes time for the appended text and for the text
-/// after the last joint, usually one word. A joint is a position where the ids before and after it are independent. The
-/// worst case is a text without joints, such as a long run of one letter: each append encodes all of it again.
+/// After each `append`, the ids are those of the whole text. An append takes time for the appended text and for the
+/// text after the last joint, usually one word. A joint is a position where the ids before and after it are
+/// independent. The worst case is a text without joints, such as a long run of one letter: each append encodes all of
+/// it again.
 ///
 /// Threads may share it: each call is atomic. A signal handler that runs during a long append, and a process that is
 /// forked meanwhile, read the text as it was before. An append by the handler raises `ConfigError`.

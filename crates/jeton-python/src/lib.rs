@@ -8,10 +8,10 @@
 //! `surgery` and others add methods to `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to all
 //! vocabularies, by PyO3's feature `multiple-pymethods`.
 //!
-//! Utilities: `signals` (Ctrl-C and progress during long work: `parallel.rs` of the core polls the callback in the calling
-//! thread, and the other threads see a flag), `callback` (calls into Python that survive the exit of the interpreter),
-//! `exclusive` (values that long calls change), `once` (Python objects made on first use), `numpy_array` and `column`
-//! (integers for NumPy), `error` (core errors → exceptions).
+//! Utilities: `signals` (Ctrl-C and progress during long work: `parallel.rs` of the core polls the callback in the
+//! calling thread, and the other threads see a flag), `callback` (calls into Python that survive the exit of the
+//! interpreter), `exclusive` (values that long calls change), `once` (Python objects made on first use), `numpy_array`
+//! and `column` (integers for NumPy), `error` (core errors → exceptions).
 
 // pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
 #![allow(missing_docs)]

@@ -41,7 +41,8 @@ impl Vocabulary {
 
 #[pymethods]
 impl Vocabulary {
-    /// Builds a vocabulary from lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word, …), `scores` are by id.
+    /// Builds a vocabulary from lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word, …),
+    /// `scores` are by id.
     #[new]
     #[pyo3(signature = (ids, kinds, contents, merges, scores=None))]
     fn new(

@@ -1,6 +1,7 @@
 //! Proofs that no text produces an entry.
 //!
-//! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So no text produces it if
+//! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So no text produces
+//! it if
 //! - its bytes are not part of any UTF-8 text,
 //! - it contains an added token, which is matched first,
 //! - no normalized text contains one of its characters,

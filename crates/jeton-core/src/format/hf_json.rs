@@ -1,10 +1,11 @@
-//! The large members of `tokenizer.json`, `model.vocab` and `model.merges`, as columns; all other members as plain JSON.
+//! The large members of `tokenizer.json`, `model.vocab` and `model.merges`, as columns; all other members as plain
+//! JSON.
 //!
 //! Python handles the small fields but must not loop over vocabulary entries. [`read`] extracts the two large members
 //! while parsing; [`vocab_json`] and [`merges_json`] write them.
 //!
-//! Nesting is limited by serde_json (128 levels), memory by the size of the file. Duplicate keys in the vocabulary are an
-//! error. Both forms of merges are read: `"a b"` and `["a", "b"]`.
+//! Nesting is limited by serde_json (128 levels), memory by the size of the file. Duplicate keys in the vocabulary are
+//! an error. Both forms of merges are read: `"a b"` and `["a", "b"]`.
 
 use std::fmt;
 use std::ops::Index;

@@ -58,8 +58,8 @@ pub struct Arranged {
 /// Assigns ids to the pieces of a model: their own ids, or those of a layout.
 ///
 /// # Errors
-/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or with a piece that text can
-/// match.
+/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or with a piece that text
+/// can match.
 pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();

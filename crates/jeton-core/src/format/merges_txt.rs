@@ -1,5 +1,5 @@
-//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (one merge in each line), also called `vocab.json`
-//! and `merges.txt`.
+//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (one merge in each line), also called
+//! `vocab.json` and `merges.txt`.
 //!
 //! Lines that begin with `#version` are skipped anywhere; each other line has two tokens separated by one space.
 //! Tokens are returned as spelled; the caller converts spellings (byte alphabet, end-of-word mark).

@@ -5,8 +5,8 @@
 //! tensors with the same name the last one is kept, and members with other names are parsed and ignored. Tensors
 //! cover the data without gaps, in order.
 //!
-//! Cost: linear in the header, 4 bytes for each. Source: huggingface/safetensors 0.8.0, `src/tensor.rs` (`read_metadata`,
-//! `validate`). Left out: the length before the header, and the tensors' bytes.
+//! Cost: linear in the header, 4 bytes for each. Source: huggingface/safetensors 0.8.0, `src/tensor.rs`
+//! (`read_metadata`, `validate`). Left out: the length before the header, and the tensors' bytes.
 
 use std::collections::BTreeMap;
 use std::fmt;

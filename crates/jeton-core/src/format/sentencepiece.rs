@@ -1,8 +1,8 @@
 //! SentencePiece's `.model`: a protobuf message of pieces in the order of their ids, and of run-time options.
 //!
-//! The outer message is parsed by hand, so that errors name the piece and the byte; nested messages are parsed by `prost`.
-//! Everything that affects ids or decoded text is read. The training options, the self test and unknown fields are skipped,
-//! and are not written again.
+//! The outer message is parsed by hand, so that errors name the piece and the byte; nested messages are parsed by
+//! `prost`. Everything that affects ids or decoded text is read. The training options, the self test and unknown fields
+//! are skipped, and are not written again.
 //!
 //! Invariant: the result of [`read`] is what SentencePiece would load: exactly one unknown piece, no empty or
 //! duplicate pieces, and the 256 byte pieces if and only if the model has byte fallback. With byte fallback, the

@@ -1,11 +1,11 @@
 //! Mistral's tekken.json: ranked tokens in base64, special tokens, and a few options.
 //!
-//! `vocab` has one object for each token and is read while parsing; other members are returned as JSON text. `token_str` is
-//! skipped, since `token_bytes` contains the same. The caller assigns ids: special tokens come first, and ranks over the
-//! vocabulary size are dropped.
+//! `vocab` has one object for each token and is read while parsing; other members are returned as JSON text.
+//! `token_str` is skipped, since `token_bytes` contains the same. The caller assigns ids: special tokens come first,
+//! and ranks over the vocabulary size are dropped.
 //!
-//! Invariant: entry i has rank i, the first 256 are the bytes, no token is empty. Cost: one pass, without a copy except for
-//! the tokens. Source: mistralai/mistral-common `tokens/tokenizers/tekken.py`.
+//! Invariant: entry i has rank i, the first 256 are the bytes, no token is empty. Cost: one pass, without a copy except
+//! for the tokens. Source: mistralai/mistral-common `tokens/tokenizers/tekken.py`.
 
 use std::borrow::Cow;
 use std::fmt;

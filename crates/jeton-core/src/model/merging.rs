@@ -6,8 +6,8 @@
 //! crosses these positions. Otherwise it is merged in windows. It is merged as a whole only if the windows cannot be
 //! joined.
 //!
-//! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens) and
-//! `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
+//! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens)
+//! and `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

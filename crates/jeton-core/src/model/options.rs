@@ -128,7 +128,8 @@ fn hundred() -> usize {
 }
 
 impl Model {
-    /// Builds a model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty for none).
+    /// Builds a model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty for
+    /// none).
     ///
     /// `"added"` in the options of HF's models lists the added tokens that are not special and are also entries of the
     /// model. The list can omit BPE's tokens in merges and Unigram's tokens with a score.

@@ -76,8 +76,8 @@ struct PieceEntry {
 }
 
 impl Unigram {
-    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are not
-    /// part of the model.
+    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are
+    /// not part of the model.
     ///
     /// # Errors
     /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].

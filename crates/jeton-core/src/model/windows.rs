@@ -55,7 +55,8 @@ pub(super) trait Windows {
     fn append(&mut self, at: usize, count: usize) -> usize;
 }
 
-/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a whole.
+/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a
+/// whole.
 ///
 /// # Errors
 /// Errors of `windows`; `Interrupted`.

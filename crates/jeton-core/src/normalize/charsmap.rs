@@ -1,7 +1,7 @@
 //! Reader of SentencePiece's character map: a double-array trie from source texts to offsets of their replacements.
 //!
-//! Layout: 4 bytes, the size of the trie in bytes; the trie, 4 bytes a unit; the replacements, each terminated by NUL. All
-//! integers are little-endian.
+//! Layout: 4 bytes, the size of the trie in bytes; the trie, 4 bytes a unit; the replacements, each terminated by NUL.
+//! All integers are little-endian.
 //!
 //! Invariant: the map is untrusted until [`Charsmap::new`] has traversed the whole trie. All reachable units are
 //! inside of the trie, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are

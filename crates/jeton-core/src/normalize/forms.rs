@@ -5,8 +5,8 @@
 //! character of a decomposition takes the position of the original, and the others are insertions. Reordered marks
 //! keep their status. A composition takes the position of its first part, but its source covers all parts.
 //!
-//! Cost: linear; n log n within a run of n marks. Characters without such effects, and marks that are in order and do not
-//! compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
+//! Cost: linear; n log n within a run of n marks. Characters without such effects, and marks that are in order and do
+//! not compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
 //! huggingface/tokenizers and the crate unicode-normalization-alignments for the alignments.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};

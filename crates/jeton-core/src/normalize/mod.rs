@@ -95,8 +95,8 @@ enum NormalizerKind {
 }
 
 impl Normalizer {
-    /// Builds a component from its JSON, as in `tokenizer.json`, or Jeton's own `SentencePiece`. For the latter, `user_defined`
-    /// has the contents of the entries that are matched before anything else and not changed.
+    /// Builds a component from its JSON, as in `tokenizer.json`, or Jeton's own `SentencePiece`. For the latter,
+    /// `user_defined` has the contents of the entries that are matched before anything else and not changed.
     ///
     /// # Errors
     /// [`Error::config`] for an unknown or unsupported component, [`Error::format`] for one with invalid content.

@@ -5,8 +5,9 @@
 //! properties; characters whose classes changed later are listed here. Unicode guarantees that normal forms of
 //! assigned characters do not change.
 //!
-//! Cost: built on first use in a few milliseconds; then two loads for each character. Source: black-box comparison of all code
-//! points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories 0.1.1.
+//! Cost: built on first use in a few milliseconds; then two loads for each character. Source: black-box comparison of
+//! all code points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories
+//! 0.1.1.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -61,8 +62,8 @@ const CLASSES: [(u16, &str); 5] = [
     ),
 ];
 
-/// Characters whose normal form may differ: those with a decomposition or combining class, or that compose. Large blocks
-/// without such characters are excluded to save time.
+/// Characters whose normal form may differ: those with a decomposition or combining class, or that compose. Large
+/// blocks without such characters are excluded to save time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
 
 /// Ranges of characters that may differ from their lower case, without large blocks in which none does.

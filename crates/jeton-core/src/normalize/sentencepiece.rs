@@ -1,7 +1,8 @@
-//! SentencePiece's normalizer: longest-match replacement; white space collapsed, escaped, and moved to the front of words.
+//! SentencePiece's normalizer: longest-match replacement; white space collapsed, escaped, and moved to the front of
+//! words.
 //!
-//! Invariant: the text equals SentencePiece's. A byte is aligned to the input of its rule; the dummy prefix or suffix has
-//! an empty range, and no byte is aligned to removed white space.
+//! Invariant: the text equals SentencePiece's. A byte is aligned to the input of its rule; the dummy prefix or suffix
+//! has an empty range, and no byte is aligned to removed white space.
 //!
 //! Cost: linear. At each position, one bounded lookup in the user-defined entries and one in the rules. ASCII that no
 //! rule contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers

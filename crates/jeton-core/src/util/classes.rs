@@ -84,7 +84,8 @@ impl Classes {
         VALUES[usize::from(BLOCKS[block]) + last % BLOCK]
     }
 
-    /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is empty).
+    /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is
+    /// empty).
     ///
     /// A run of letters takes eight bytes per step: the lengths of words are hard to predict, and one misprediction
     /// per word costs more than the arithmetic (English, o200k: 382 MB/s, compared to 223 MB/s byte by byte).

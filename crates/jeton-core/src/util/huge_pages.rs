@@ -6,7 +6,7 @@
 //! small pages the host more often has memory already). So tables use huge pages. Id buffers do not, because their
 //! memory is new in each call.
 //!
-//! Linux only (`madvise`); a no-op elsewhere. Left out: buffers smaller than half a huge page.
+//! Linux only (`madvise`); a no-op elsewhere. Left out: buffers that do not fill a huge page.
 
 use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::fmt;

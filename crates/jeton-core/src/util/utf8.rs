@@ -222,8 +222,8 @@ mod x86 {
     /// Returns the bytes of four characters, and their number; None if one has four bytes or is invalid.
     #[inline(always)]
     fn encode(_: HasAvx2, four: &[u32; 4]) -> Option<(__m128i, usize)> {
-        // SAFETY: the loads are of the four points and of the 16 bytes of `shuffle`; they need no alignment. The argument
-        // proves AVX2.
+        // SAFETY: the loads are of the four points and of the 16 bytes of `shuffle`; they need no alignment. The
+        // argument proves AVX2.
         unsafe {
             let c = _mm_loadu_si128(four.as_ptr().cast());
             let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));

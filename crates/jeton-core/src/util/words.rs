@@ -8,8 +8,8 @@
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
 //!
-//! Source: word boundaries are those of the crate unicode-segmentation, in the text between two runs. The scripts follow
-//! the classes SA, ID and AK of Unicode Standard Annex #14.
+//! Source: word boundaries are those of the crate unicode-segmentation, in the text between two runs. The scripts
+//! follow the classes SA, ID and AK of Unicode Standard Annex #14.
 //!
 //! Left out: an underscore next to Katakana is not part of a run.
 

@@ -1,7 +1,7 @@
 //! Initial symbols: the units of a pretoken before the first merge.
 //!
-//! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of the
-//! last unit. Encoding and training share this module, so they agree.
+//! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of
+//! the last unit. Encoding and training share this module, so they agree.
 //!
 //! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, alone or fused with its
 //! neighbors. If only some of the 256 bytes are entries, fused unknown characters are placed after the byte tokens

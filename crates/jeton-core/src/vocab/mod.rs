@@ -1,9 +1,9 @@
 //! id ↔ bytes, with all entries in one arena.
 //!
-//! An entry has a kind and a content, as the model matches it: raw bytes at byte level, else the spelling (`▁the`, `##ing`,
-//! `<0x0A>`). Ids may have gaps. The contents of ordinary entries, together with the end-of-word flag, are unique, so
-//! content → id is a function. Added tokens are found by their matcher instead; a special token may have the content of an
-//! ordinary entry.
+//! An entry has a kind and a content, as the model matches it: raw bytes at byte level, else the spelling (`▁the`,
+//! `##ing`, `<0x0A>`). Ids may have gaps. The contents of ordinary entries, together with the end-of-word flag, are
+//! unique, so content → id is a function. Added tokens are found by their matcher instead; a special token may have the
+//! content of an ordinary entry.
 //!
 //! Cost: 5 bytes for each entry in addition to its content, and 5 for the lookup table.
 //!

@@ -126,7 +126,8 @@ impl InitialSymbols {
         initial
     }
 
-    /// Merges the bytes of a character up to U+FFFF; returns the symbols, their number, and the highest rank among these merges.
+    /// Merges the bytes of a character up to U+FFFF; returns the symbols, their number, and the highest rank among
+    /// these merges.
     fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> ([u32; 3], usize, u32) {
         let (mut symbols, mut len, mut top) = ([NO_SYMBOL; 3], 0, 0);
         for byte in c.encode_utf8(&mut [0; 4]).bytes() {
@@ -240,8 +241,8 @@ impl InitialSymbols {
         Segmented { symbols: len, bytes: len, inner: 0, is_ascii: false }
     }
 
-    /// Returns the lowest rank of a token that crosses a character boundary between these bytes, and begins or ends inside
-    /// a character.
+    /// Returns the lowest rank of a token that crosses a character boundary between these bytes, and begins or ends
+    /// inside a character.
     #[inline(always)]
     fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
         self.crossing[usize::from(left) << 8 | usize::from(right)]

@@ -90,7 +90,7 @@ impl Block for IntegerBlock {
 
     #[inline(always)]
     fn within(self, low: u8, high: u8) -> u64 {
-        let outside = if low < 0x80 { 0 } else { HIGH }; // high bit of bytes outside of the range's half
+        let outside = if low < 0x80 { 0 } else { HIGH }; // high bit that all bytes in the range have
         self.gather(|word| {
             let seven = word & LOW;
             let from_low = seven + each(0x80 - (low & 0x7F));
@@ -327,8 +327,8 @@ mod x86 {
         fn translated(self, table: &[u8; 256]) -> [u8; 64] {
             let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
             let mut bytes = [0; 64];
-            // SAFETY: `self` proves AVX-512 F and BW (see the type); loads are of the sixteen bytes of `row`, the store is of
-            // the 64 of `bytes`, and neither needs alignment.
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); loads are of the sixteen bytes of `row`, the store
+            // is of the 64 of `bytes`, and neither needs alignment.
             unsafe {
                 let mut found = _mm512_setzero_si512();
                 for (high, row) in rows.iter().enumerate() {

@@ -23,7 +23,7 @@ fn texts(rounds: u64, most: u64) -> impl Iterator<Item = String> {
         (state >> 33) % most
     };
     (0..rounds).map(move |_| {
-        let start = next(characters.len() as u64) as usize; // each text uses few characters, so that each pair of classes occurs more often
+        let start = next(characters.len() as u64) as usize; // few characters, so pairs of classes repeat
         let most_kinds = if next(2) == 0 { 6 } else { characters.len() as u64 - 2 };
         let kinds = 2 + next(most_kinds) as usize;
         let length = next(most);
