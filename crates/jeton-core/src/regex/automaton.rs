@@ -44,7 +44,7 @@ pub(crate) type Reason = &'static str;
 enum Instruction {
     One(ClassSet),
     Jump(usize),
-    Split(usize, usize), // in order of preference
+    Split(usize, usize), // continue at both, in order of preference
     Next(ClassSet),      // assert that the next character (or the end of the text) is in the set
     Match,
 }

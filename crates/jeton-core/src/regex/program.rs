@@ -303,7 +303,7 @@ impl<'t> Compiler<'t> {
     fn repeat(&mut self, node: &'t SyntaxNode, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
         let guard = self.guard(node).filter(|_| !lazy);
         let before = self.here();
-        // For `min` of 1, a loop needs no separate copy: `x+` is one copy that repeats.
+        // If `min` is not 0, the loop itself is the last required copy: `x+` is one copy that repeats.
         for _ in 0..if max == u32::MAX { min.saturating_sub(1) } else { min } {
             self.node(node)?;
             if self.here() == before {

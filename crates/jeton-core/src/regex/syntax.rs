@@ -253,7 +253,7 @@ impl Parser<'_> {
                         bounds
                     }
                     None => {
-                        self.at = start; // an ordinary brace
+                        self.at = start; // the brace is literal text
                         return Ok(atom);
                     }
                 }
