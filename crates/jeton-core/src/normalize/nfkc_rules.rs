@@ -50,7 +50,7 @@ fn nfkc() -> Rules {
     let is_later = |c: char| LATER.iter().any(|&(first, last)| (first..=last).contains(&c));
     let mut rules = Vec::new();
     let mut spelled = BTreeSet::new(); // decompositions of more than one character
-    let mut variants: HashMap<char, Vec<char>> = HashMap::new(); // character -> characters that decompose to exactly this character
+    let mut variants: HashMap<char, Vec<char>> = HashMap::new(); // character -> characters that decompose to it alone
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c) && !is_later(c)) {
         let mut parts = c.nfkd();
         match (parts.next(), parts.next()) {

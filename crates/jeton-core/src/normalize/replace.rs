@@ -20,7 +20,7 @@ use crate::util::cancel::CancelCheck;
 pub(super) struct Replace {
     pattern: ReplacePattern,
     content: String,
-    finder: Option<Finder<'static>>, // of a text
+    finder: Option<Finder<'static>>, // None for a regex
 }
 
 /// Text or regex whose matches are replaced.

@@ -83,7 +83,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, has_spaces, plain, simple, stays })
     }
 
-    /// Returns the text that the normalizer inserts at the start, if otherwise it only replaces single spaces by marks.
+    /// Returns the text that the normalizer inserts at the start, if otherwise it only replaces each space by a mark.
     pub(super) fn prefix_of_marks(&self) -> Option<&'static str> {
         let Self { map, options, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
@@ -91,7 +91,7 @@ impl SentencePiece {
         marks.then_some(if options.add_dummy_prefix { MARK } else { "" })
     }
 
-    /// Returns true if the normalizer only changes single spaces, outside of runs and the ends of the text.
+    /// Returns true if the normalizer does nothing but replace each space on its own, and insert a prefix.
     pub(super) fn only_escapes(&self) -> bool {
         let Self { map, options, user_defined, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
