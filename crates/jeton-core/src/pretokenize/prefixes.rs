@@ -19,7 +19,7 @@ impl Pretokenizer {
     }
 
     /// Returns true if a pretoken of a text, and all pretokens before it, are also pretokens of the text up to
-    /// `until`. False if that is not certain.
+    /// `until`. Returns false if this is not certain.
     pub(crate) fn is_final(&self, text: &[u8], (start, end): (usize, usize), until: usize) -> bool {
         let PatternKind::Named(named) = &self.0 else { return false };
         let (rules, classes) = (named.rules, Classes::get());
