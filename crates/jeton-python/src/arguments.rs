@@ -128,7 +128,8 @@ impl Wide {
                     done += points.len();
                     if !has_help && done >= STEP {
                         has_help = true;
-                        let left = (total - done).saturating_mul(bytes.len()) / done; // estimate for the remaining characters
+                        // Estimate for the remaining characters.
+                        let left = (total - done).saturating_mul(bytes.len()) / done;
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
                         // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and
                         // if it may grow, the thread has been joined above.

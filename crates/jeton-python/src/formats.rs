@@ -33,7 +33,8 @@ impl Vocabulary {
             let model = sentencepiece::read(data)?;
             let facts = model.facts.to_json()?;
             let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-            let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
+            // HF's mask tokens include white space before them.
+            let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect();
             Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
         };
         py.detach(read).map_err(|failed| error::plain(py, failed))

@@ -237,7 +237,8 @@ unsafe impl Mapping for Mapped {
     #[cfg(target_os = "linux")]
     fn resident(&self) -> Option<usize> {
         use std::os::unix::fs::FileExt;
-        const ENTRY: usize = 8; // bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped
+        // Bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped.
+        const ENTRY: usize = 8;
         let page = page_bytes()?;
         let map = File::open("/proc/self/pagemap").ok()?;
         let (first, mut left) = (self.map.as_mut_ptr().addr() / page, self.bytes.div_ceil(page));

@@ -37,10 +37,11 @@ pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: CharsmapOptions,
     user_defined: Option<Trie>,
-    has_spaces: bool,           // true if some user-defined entry contains a space
-    plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end of the text
-    simple: [bool; 256],        // plain bytes, and the space if no rule contains it
-    stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry
+    has_spaces: bool,    // true if some user-defined entry contains a space
+    plain: [bool; 256],  // bytes that are copied unchanged before ASCII or the end of the text
+    simple: [bool; 256], // plain bytes, and the space if no rule contains it
+    // Bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry.
+    stays: Box<[u64; 1 << 10]>,
 }
 
 impl SentencePiece {

@@ -80,7 +80,8 @@ impl Partition {
             }
         }
         changes.sort_unstable();
-        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)]; // bits of the sets that contain the code point
+        // Bits of the sets that contain the code point.
+        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)];
         let mut class_of: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut table = TableBuilder::default();
         let ends = changes.iter().map(|change| change.0).chain([CODE_POINTS as u32]);

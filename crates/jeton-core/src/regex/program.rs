@@ -120,7 +120,8 @@ impl Program {
             Instruction::Back(characters) => *characters,
             _ => 0,
         };
-        self.instructions.iter().map(back).fold(1, usize::saturating_add) // at least one, for the start of a line or a word boundary
+        // At least one, for the start of a line or a word boundary.
+        self.instructions.iter().map(back).fold(1, usize::saturating_add)
     }
 }
 
@@ -415,7 +416,8 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
             false
         }
         SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // `any` would stop early
+        // `any` would stop early.
+        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0,
         SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
         SyntaxNode::Atomic(node) => first(node, class),
     }

@@ -26,10 +26,11 @@ const MAX_RANGES: usize = 3;
 /// Patterns to search for.
 #[derive(Debug, Clone)]
 pub struct PatternSet {
-    trie: Trie,                 // the value of a node is the pattern that ends at it
-    links: Vec<u32>,            // node -> failure link
-    lens: Vec<usize>,           // lengths of the patterns
-    begins: [Vec<(u8, u8)>; 2], // ranges that contain the first bytes of all patterns, and ranges that contain the second bytes
+    trie: Trie,       // the value of a node is the pattern that ends at it
+    links: Vec<u32>,  // node -> failure link
+    lens: Vec<usize>, // lengths of the patterns
+    // Ranges that contain the first bytes of all patterns, and ranges that contain the second bytes.
+    begins: [Vec<(u8, u8)>; 2],
 }
 
 /// Positions of a text at which patterns can begin.

@@ -1,7 +1,7 @@
-//! GPT-2's byte alphabet: 256 printable characters for the 256 bytes, so that files can spell any bytes as text.
+//! GPT-2's byte alphabet: one printable character for each of the 256 bytes, so that files can spell any bytes as text.
 //!
-//! Bytes that are printable in Latin-1 are spelled as themselves; the others, in order, as U+0100, U+0101 and so on.
-//! Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
+//! A byte that is printable in Latin-1 is spelled as this Latin-1 character; the other bytes, in order, as U+0100,
+//! U+0101 and so on. Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
 
 const fn table() -> [u16; 256] {
     let mut table = [0; 256];
@@ -21,7 +21,7 @@ const fn table() -> [u16; 256] {
 
 static TO_CHAR: [u16; 256] = table();
 
-/// Character → byte, or a larger value.
+/// Character → byte; a value over 255 for a character outside of the alphabet.
 static TO_BYTE: [u16; 324] = back();
 
 const fn back() -> [u16; 324] {
@@ -39,7 +39,7 @@ pub fn stand_in(byte: u8) -> char {
     char::from_u32(TO_CHAR[usize::from(byte)].into()).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// Returns the byte of `c`.
+/// Returns the byte that `c` spells; None outside of the alphabet.
 #[inline]
 pub fn byte(c: char) -> Option<u8> {
     TO_BYTE.get(c as usize).and_then(|&byte| u8::try_from(byte).ok())
