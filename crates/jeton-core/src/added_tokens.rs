@@ -109,7 +109,7 @@ impl AddedTokenMatcher {
     /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
-    /// Cannot fail.
+    /// None; the type is that of other stages.
     pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
         aligned.cut(|_, text, parts| {
             let mut start = 0;
@@ -130,7 +130,7 @@ pub struct Matches<'m> {
     matcher: &'m AddedTokenMatcher,
     text: &'m [u8],
     candidates: Candidates,
-    at: usize,                        // position of the automaton
+    at: usize,                        // position at which the search continues
     end: usize,                       // end of the last token, including white space
     white_end: usize,                 // end of the white space that was read for `rstrip`
     ascii_end: usize,                 // end of the ASCII white space that was read
@@ -170,7 +170,7 @@ impl Matches<'_> {
             if from == to {
                 continue; // the previous token includes all of this match as white space; HF drops it, too
             }
-            let from = if from < to { from } else { start }; // HF panics here
+            let from = if from < to { from } else { start }; // HF panics in the second case
             return Some(AddedTokenMatch { start: from, end: to, id: token.id });
         }
     }

@@ -39,8 +39,8 @@
 //! let entries = assemble::from_merges(&symbols, Level::Byte, &merges)?;
 //!
 //! let parts = r#"{
-//!     "model": {"type": "BPE", "level": "byte", "ranks": "merges", "whole_first": false, "end_of_word": null, "unk":
-//!     null}, "pretokenizer": [{"type": "Pattern", "name": "gpt2"}]
+//!     "model": {"type": "BPE", "level": "byte", "ranks": "merges", "whole_first": false, "end_of_word": null, "unk": null},
+//!     "pretokenizer": [{"type": "Pattern", "name": "gpt2"}]
 //! }"#;
 //! let extras = Extras { merges: assemble::triples(&merges), ..Extras::default() };
 //! let tokenizer = Tokenizer::from_json(parts, Vocab::new(entries.iter())?, extras)?;

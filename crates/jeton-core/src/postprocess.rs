@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// Maximum number of sequences in a template. HF has no limit; with it, a file of a few kilobytes cannot repeat a text
-/// thousands of times.
+/// Maximum number of sequences in a template. HF has no limit. The limit prevents a file of a few kilobytes from
+/// repeating a text thousands of times.
 const MOST_SEQUENCES: usize = 16;
 
 /// One of the two texts of a template.
@@ -32,7 +32,7 @@ pub enum Sequence {
 pub enum Item {
     /// All tokens of a text.
     Sequence {
-        /// The text.
+        /// One of the two texts.
         sequence: Sequence,
         /// Type id of the text's tokens.
         type_id: u32,

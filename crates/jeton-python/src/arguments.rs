@@ -131,8 +131,8 @@ impl Wide {
                         // Estimate for the remaining characters.
                         let left = (total - done).saturating_mul(bytes.len()) / done;
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and
-                        // if it may grow, the thread has been joined above.
+                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and if
+                        // it could grow, the thread has been joined above.
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }

@@ -63,7 +63,7 @@ impl From<Vec<u8>> for Column {
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);
-    // SAFETY: `len` is the size of `ids`, which is initialized and may contain any bytes. `ids` is not used while
+    // SAFETY: `len` is the size of `ids`, which is initialized and can contain any bytes. `ids` is not used while
     // `room` is.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;

@@ -227,7 +227,7 @@ pub fn count_line_ends(block: &[u8]) -> usize {
     lines::count_ends(block)
 }
 
-/// (ids, lengths, dropped, highest)
+/// (ids, number of ids of each row, indices of dropped documents, highest id)
 type RowColumns<'py> = (Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>, Vec<usize>, Option<u32>);
 
 #[pymethods]

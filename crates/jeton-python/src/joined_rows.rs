@@ -88,7 +88,7 @@ impl Ranges {
             let room = &mut joined.spare_capacity_mut()[..size];
             // SAFETY: the column is contiguous and contains the range, which was compared with its length, and `room`
             // has `size` integers, all bytes of which are then initialized. Memory of Python is only read through a
-            // pointer, as in `PyBuffer::copy_to_slice`, because another thread may change it. Any bytes are a valid
+            // pointer, as in `PyBuffer::copy_to_slice`, because another thread can change it. Any bytes are a valid
             // integer.
             unsafe {
                 let from = column.buf_ptr().cast::<u8>().add(start * size_of::<T>());

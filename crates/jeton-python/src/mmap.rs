@@ -38,7 +38,7 @@ pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Converts an I/O error to an error that says what to do.
+    /// Converts an I/O error to an error of the core whose message says what to do.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(

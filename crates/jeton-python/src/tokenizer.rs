@@ -1,4 +1,4 @@
-//! `Tokenizer`: text ↔ ids.
+//! `Tokenizer`: converts text to ids and ids to text.
 
 use std::collections::BTreeSet;
 

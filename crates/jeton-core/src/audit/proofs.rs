@@ -1,4 +1,4 @@
-//! Proofs that no text produces an entry.
+//! Finds proofs that no text produces an entry.
 //!
 //! A text produces an entry only if the entry's characters are next to each other in some pretoken. So no text produces
 //! the entry if

@@ -7,7 +7,8 @@
 //!
 //! Cost: one pass over the bytes for UTF-8, one for line ends and one for JSON; memory for the texts. Other fields are
 //! checked and skipped without a copy. Left out: reading files, and error messages about rows. Slow path: Python's
-//! `json.loads`. Source: RFC 8259.
+//! `json.loads`.
+//! Source: RFC 8259.
 
 use super::{lines, Span};
 use crate::error::Result;

@@ -6,8 +6,8 @@
 //!
 //! Invariant: the merges equal the result of `generate_merges`. Cost: O(m log m) for m splits. The two parts of a split
 //! are only looked up if both have the length of some piece. If all pieces together have n bytes, they have at most
-//! √(2n) different lengths. Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24
-//! tokenization_utils_base.py (behavior).
+//! √(2n) different lengths.
+//! Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (behavior).
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};

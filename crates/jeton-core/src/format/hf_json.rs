@@ -95,7 +95,7 @@ impl Visitor<'_> for StringVisitor<'_> {
     }
 }
 
-/// A vocabulary as two columns.
+/// A vocabulary as columns.
 #[derive(Debug, Default)]
 pub struct VocabColumns {
     /// Spellings of the entries, in the order of the file.
@@ -409,7 +409,7 @@ impl Quoted {
     }
 }
 
-/// Converts written JSON to text.
+/// Converts JSON bytes to a string.
 fn text(json: Vec<u8>) -> Result<String> {
     String::from_utf8(json).map_err(|error| Error::config(error.to_string()))
 }

@@ -30,8 +30,8 @@ const USUAL_BYTES: usize = 16;
 /// Types of pieces, numbered as in the file.
 const KINDS: [(i32, Kind); 6] = [
     (1, Kind::Token),
-    (2, Kind::Special), // unknown
-    (3, Kind::Special), // control
+    (2, Kind::Special), // unknown piece
+    (3, Kind::Special), // control piece
     (4, Kind::Added),
     (5, Kind::Unused),
     (6, Kind::Byte),

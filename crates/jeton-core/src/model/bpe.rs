@@ -135,7 +135,7 @@ impl Bpe {
         self.alphabet.insert_entry(id, vocab.content(id));
     }
 
-    /// Returns the symbol `▁` if texts may be split before it.
+    /// Returns the symbol `▁` if texts can be split before it.
     fn find_word_start(&self, vocab: &Vocab) -> Option<WordStart> {
         let symbol = self.mark_symbol()?;
         let boundaries = MarkBoundaries::new(self.merges.iter().map(|merge| vocab.content(merge.2)));

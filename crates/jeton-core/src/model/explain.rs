@@ -30,11 +30,11 @@ const RIVALS: usize = 3;
 /// A pair that could merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// Rank.
+    /// Rank of the merge.
     pub rank: u32,
-    /// Left id.
+    /// Id of the left symbol.
     pub left: u32,
-    /// Right id.
+    /// Id of the right symbol.
     pub right: u32,
 }
 

@@ -9,8 +9,8 @@
 //! scores are listed in the order in which the search finds them; in SentencePiece their order depends on its heap.
 //!
 //! Cost: memory O(pieces in the lattice). When the agenda of A* is full, it is pruned to the best paths, as in both
-//! libraries, so some of the n best of a long text may be missing. SentencePiece 0.2.3 limits the search; beyond the
-//! limit it returns only the best path. Source: SentencePiece src/unigram_model.cc (Lattice), HF
+//! libraries, so some of the n best segmentations of a long text can be missing. SentencePiece 0.2.3 limits the search;
+//! beyond the limit it returns only the best path. Source: SentencePiece src/unigram_model.cc (Lattice), HF
 //! models/unigram/lattice.rs; Kudo 2018, arXiv 1804.10959, section 3.
 
 use std::cmp::Ordering;
@@ -35,7 +35,7 @@ struct Edge {
     start: u32,
     end: u32,
     id: u32,   // NO_ID: unknown character
-    next: u32, // the next edge with the same end; NONE: no further one
+    next: u32, // the next edge with the same end; NONE: the last one
     score: f64,
     best: f64, // best score of a path that ends with this edge
 }
@@ -181,7 +181,7 @@ impl PartialEq for OpenPath {
 
 impl Eq for OpenPath {}
 
-/// The agenda of A*.
+/// State of an n-best search (A*), with its agenda.
 struct Search<'l> {
     lattice: &'l Lattice,
     model: &'l Unigram,
@@ -346,7 +346,8 @@ impl Unigram {
         check_len(text)?;
         let mut cancel = CancelCheck::new(keep_going);
         let lattice = Lattice::new(self, text, out.special, &mut cancel)?;
-        let mut sums = vec![Scaled::ZERO; text.len() + 1]; // position -> sum over all segmentations up to it
+        // position -> sum of the probabilities of all segmentations up to it
+        let mut sums = vec![Scaled::ZERO; text.len() + 1];
         sums[0] = Scaled::ONE;
         let mut weights = Vec::with_capacity(lattice.edges.len());
         for edge in &lattice.edges {

@@ -70,7 +70,7 @@ impl WordStart {
 /// Slow path of BPE: merges the symbols of one pretoken.
 pub(super) struct Merger<'a, L> {
     pub(super) merges: &'a L,
-    /// The symbol `▁`, if a sequence may be split before it.
+    /// The symbol `▁`, if a sequence can be split before it.
     pub(super) word_start: Option<&'a WordStart>,
 }
 

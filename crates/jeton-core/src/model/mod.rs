@@ -1,4 +1,4 @@
-//! pretoken → ids.
+//! Models: encode a pretoken to ids.
 //!
 //! Each model has one file (`words` has four small models); `options` builds them from JSON. The tokens cover the
 //! pretoken: each begins at the end of the previous one. An end-of-word mark covers no bytes of the text; each byte
@@ -8,12 +8,16 @@
 //! cannot be encoded without loss, because there is no unknown token, is an error, even where HF drops characters.
 //!
 //! ```text
-//! bpe          merges or ranks, by merging with linked_symbols and rank_queue; pairs: the merges; reconstruct: of
-//! ranks pieces       SentencePiece's BPE unigram      Viterbi, over best_paths; lattice: n best and sampling words
-//! WordLevel, WordPiece, words and characters fast         many pretokens of BPE at once; windows: long ones unknown
-//! text without an entry; added_entries: added tokens that are entries dropout      BPE-dropout, by sampling prefixes
-//! numbers of tokens of all prefixes, with token_parts merge_trees  merges that form each entry; append: new entries;
-//! unformed: entries that are never formed explain      merges step by step; why: alternatives of other models
+//! bpe          merges or ranks, with merging, linked_symbols, rank_queue, pairs (of merges), reconstruct (from ranks)
+//! pieces       SentencePiece's BPE
+//! unigram      Viterbi, over best_paths; lattice: n best and sampling
+//! words        WordLevel, WordPiece, words and characters
+//! fast         many pretokens of BPE at once; windows: long ones
+//! unknown      text without an entry; added_entries: added tokens that are entries
+//! dropout      BPE-dropout, by sampling
+//! prefixes     numbers of tokens of all prefixes, with token_parts
+//! merge_trees  merges that form each entry; append: new entries; unformed: entries that are never formed
+//! explain      merges step by step; why: alternatives of other models
 //! pair_effect  positions that no token crosses
 //! ```
 

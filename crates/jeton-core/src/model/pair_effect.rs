@@ -1,4 +1,4 @@
-//! Positions that no token of a model crosses, determined by the two adjacent characters.
+//! Finds positions that no token of a model crosses, from the two characters at the position.
 //!
 //! A merge (or a piece of Unigram) that crosses a position forms a token that contains the characters on both sides. If
 //! no entry contains these two characters side by side, the model chooses the tokens before and after the position

@@ -153,7 +153,7 @@ impl Pieces {
         !self.has_odd && !self.has_unused
     }
 
-    /// Returns true if the first text needs the pair table.
+    /// Returns true if encoding the first text already requires the pair table.
     pub(super) fn needs_pairs(&self) -> bool {
         self.has_unused && !self.has_odd
     }

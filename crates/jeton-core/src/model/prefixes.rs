@@ -54,7 +54,7 @@ pub struct PretokenTokens<'k> {
 }
 
 impl PretokenTokens<'_> {
-    /// Returns the end of the tokens before `index`, relative to the start of the pretoken.
+    /// Returns where the tokens before `index` end, relative to the start of the pretoken.
     fn end(&self, index: usize) -> usize {
         match index.checked_sub(1) {
             Some(last) => self.ends[last] - self.start,
@@ -74,7 +74,7 @@ pub struct SuffixTokens {
 }
 
 impl SuffixTokens {
-    /// Removes all suffixes, for another pretoken.
+    /// Removes all suffixes. Must be called before another pretoken is counted.
     pub fn clear(&mut self) {
         self.firsts.clear();
         self.counts.clear();

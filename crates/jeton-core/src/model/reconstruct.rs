@@ -310,7 +310,7 @@ impl Inside {
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);
-        let mut open: Vec<Sorted> = Vec::new(); // the previous token, after its own prefixes (or suffixes)
+        let mut open: Vec<Sorted> = Vec::new(); // stack: the previous token, above its prefixes (or suffixes)
         let mut made = Self { longest: vec![(NONE, 0); tokens.len()], lengths: vec![0; tokens.len()] };
         for &token in order {
             let has = |&other: &Sorted| match other.len {

@@ -11,7 +11,7 @@
 use super::pairs::Pairs;
 use crate::vocab::{Kind, Vocab};
 
-/// Last merges by id.
+/// Last merge of each token, by id.
 #[derive(Debug)]
 pub struct TokenParts {
     parts: Box<[TokenHalves]>,

@@ -1,9 +1,9 @@
 //! Finds entries that a model never produces, for any pretoken.
 //!
 //! BPE: while the symbols of an entry's span merge into it, no merge crosses the edges of the span. The merges inside
-//! happen in the same order as when the span is encoded alone: the lowest rank first, of equal ranks the leftmost. So
-//! an entry that is not formed from its own symbols is not formed in any text. The lookup of whole pretokens can still
-//! find it (`whole_first`).
+//! happen in the same order as when the span is encoded alone: the lowest rank first, among equal ranks the leftmost.
+//! So an entry that is not formed from its own symbols is not formed in any text. The lookup of whole pretokens can
+//! still find it (`whole_first`).
 //!
 //! Unigram: if other pieces that spell an entry have a higher sum of scores than the entry, they replace it in any
 //! segmentation. The difference must exceed the rounding error.
@@ -14,8 +14,8 @@
 //! a following token has a higher rank than the merge with the byte and than all merges inside the part; otherwise the
 //! byte could merge to the right first.
 //!
-//! Cost: that of the merge trees; for an entry that ends inside a character, a lookup for each part at its right
-//! edge; for Unigram, the pieces inside each entry.
+//! Cost: building the merge trees; for an entry that ends inside a character, a lookup for each part at its right edge;
+//! for Unigram, the pieces inside each entry.
 //!
 //! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where several sequences of symbols
 //! have the same content; pieces of characters that are not pieces; whole words of WordPiece that are longer than its
@@ -67,7 +67,7 @@ pub struct Formation {
 }
 
 impl Formation {
-    /// The merge trees; empty if they are not known.
+    /// Returns the merge trees; empty if they are not known.
     pub fn trees(&self) -> &MergeTrees {
         &self.trees
     }

@@ -164,7 +164,7 @@ impl Unigram {
         }
     }
 
-    /// Returns the best segmentation before unknown characters are handled: (id, end), in order.
+    /// Returns the best segmentation as (id, end) of each piece, in order. Unknown characters have the id `NO_ID`.
     ///
     /// # Errors
     /// As [`Unigram::encode`].

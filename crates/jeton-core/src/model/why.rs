@@ -4,7 +4,7 @@
 //! length. The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only, since
 //! the search needs the whole lattice.
 //!
-//! Scores are those of the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
+//! Scores are computed as in the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
 //! characters beyond ASCII has a slightly higher score.
 
 use super::best_paths::NO_ID;
@@ -18,7 +18,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum bytes of a pretoken for which other segmentations are searched. The lattice of this length takes a few MB.
 const SHORT: usize = 1 << 14;
 
-/// Number of listed segmentations in addition to the best.
+/// Maximum number of segmentations that are listed in addition to the best one.
 const OTHERS: usize = 3;
 
 /// A piece at a position.

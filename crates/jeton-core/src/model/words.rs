@@ -19,7 +19,7 @@ use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
-/// WordLevel: a pretoken is an entry, or unknown.
+/// WordLevel model: looks up the whole pretoken; if it is not an entry, it is unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
     pub(super) added: AddedEntries,

@@ -228,7 +228,7 @@ impl Charsmap {
         Ok(())
     }
 
-    /// Returns the index of the children of a unit. They are in one block of 256 units, one for each byte.
+    /// Returns the base of the children of a unit. The children are in one block of 256 units, one for each byte.
     fn children(&self, place: u32, unit: u32) -> Result<u32> {
         let base = place ^ offset(unit);
         match (base | 0xFF) < self.units.len() as u32 {

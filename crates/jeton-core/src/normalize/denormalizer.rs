@@ -28,12 +28,12 @@ pub struct Denormalizer {
 /// State of a [`Denormalizer`] within one text.
 #[derive(Debug, Clone, Default)]
 pub struct DenormalizerState {
-    held: Vec<u8>,     // number of number of bytes written read not read yet
+    held: Vec<u8>,     // bytes not read yet
     is_inside: bool,   // true after text other than leading white space
     after_space: bool, // true if the next spaces are removed
     spaces: usize,     // number of spaces that are held back
-    read: usize,       // bytes
-    written: usize,    // bytes
+    read: usize,       // number of bytes read
+    written: usize,    // number of bytes written
 }
 
 impl Denormalizer {

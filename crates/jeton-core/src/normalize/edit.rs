@@ -1,7 +1,7 @@
 //! Normalizers that process single characters.
 //!
-//! Invariant: runs of unchanged characters are copied; other characters are replaced or removed, one by one. Source:
-//! huggingface/tokenizers, `normalizers/`; the rules of NMT are from SentencePiece.
+//! Invariant: runs of unchanged characters are copied; other characters are replaced or removed, one by one.
+//! Source: huggingface/tokenizers, `normalizers/`; the rules of NMT are from SentencePiece.
 
 use std::sync::OnceLock;
 

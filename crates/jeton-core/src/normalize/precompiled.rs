@@ -6,8 +6,8 @@
 //! the following text is shifted. This module shifts alignments in the same way, because offsets depend on them; it
 //! does not shift sources.
 //!
-//! Cost: linear. Characters that have no rule and are separate graphemes are copied without segmentation. Source:
-//! huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
+//! Cost: linear. Characters that have no rule and are separate graphemes are copied without segmentation.
+//! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -20,7 +20,7 @@ use crate::util::cancel::CancelCheck;
 /// Minimum length in bytes of a grapheme that is only looked up character by character.
 const LONG: usize = 6;
 
-/// Writes a chunk.
+/// Writes the replacement of a chunk.
 pub(super) fn write(
     map: &Charsmap,
     old: &str,

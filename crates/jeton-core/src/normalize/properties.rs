@@ -33,7 +33,7 @@ pub(super) const MARK: u16 = 1 << 4;
 pub(super) const NONSPACING: u16 = 1 << 5;
 /// `BertNormalizer` removes the character as a control.
 pub(super) const CONTROL: u16 = 1 << 6;
-/// The character is white space for `BertNormalizer`, and not the space.
+/// The character is white space for `BertNormalizer`, but not the space itself.
 pub(super) const SPACE: u16 = 1 << 7;
 /// `BertNormalizer` adds spaces around the character.
 pub(super) const CHINESE: u16 = 1 << 8;

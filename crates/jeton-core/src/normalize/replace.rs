@@ -28,7 +28,7 @@ pub(super) struct Replace {
 pub(super) enum ReplacePattern {
     /// A literal text.
     Text(String),
-    /// Matches of a regex.
+    /// A regex.
     Regex(Regex),
 }
 
@@ -80,7 +80,7 @@ impl Replace {
         &self.content
     }
 
-    /// Writes a chunk.
+    /// Writes the replacement of a chunk.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
             ReplacePattern::Text(text) => {

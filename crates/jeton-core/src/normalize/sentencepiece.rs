@@ -246,7 +246,7 @@ impl SentencePiece {
         }
     }
 
-    /// Writes a chunk.
+    /// Writes the normalized form of a chunk.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let options = self.options;
         let space = if options.escape_whitespaces { MARK } else { " " };

@@ -27,7 +27,7 @@ const MAX_OPEN: usize = 1 << 22;
 pub(super) enum Exhausted {
     /// The step budget.
     Steps,
-    /// The stack of [`MAX_OPEN`] alternatives.
+    /// The stack, which holds [`MAX_OPEN`] alternatives.
     Alternatives,
 }
 
@@ -47,7 +47,7 @@ fn free(bytes: usize) -> u64 {
 
 /// An alternative to try after a failure, or an action to undo.
 enum Backtrack {
-    /// Another branch, to continue with.
+    /// A branch that was not tried yet.
     Branch { label: u32, at: usize },
     /// The second branch of a split. If it fails, too, the failure is memoized.
     Choice { label: u32, at: usize },
@@ -77,7 +77,7 @@ pub(crate) struct Matcher<'t> {
     at_end: bool,
 }
 
-/// Result of a search in a text that may continue.
+/// Result of a search in a text that can continue after its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decided {
     /// Start and end of a match.

@@ -3,10 +3,10 @@
 //!
 //! Invariant: a pattern has the same meaning as in tiktoken's engine (fancy-regex), or an error names the unsupported
 //! construct. The tree has at most [`MAX_DEPTH`] nested groups, so recursion over it is safe. `regex-syntax` handles
-//! character sets, properties and case folding; this module finds where sets begin and end. Left out, with an error
-//! that names the construct: backreferences, subroutine calls, conditionals, absent operators, control verbs, `\K`,
-//! `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`, `(?-u)`, and a flag
-//! that is set in the middle of a group, because its scope differs between engines.
+//! character sets, properties and case folding; this module finds where sets begin and end.
+//! Left out, with an error that names the construct: backreferences, subroutine calls, conditionals, absent operators,
+//! control verbs, `\K`, `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`,
+//! `(?-u)`, and a flag that is set in the middle of a group, because its scope differs between engines.
 
 use std::ops::Range;
 

@@ -132,7 +132,7 @@ impl PatternSet {
         Some(candidates.end - 64 + candidates.bits.trailing_zeros() as usize)
     }
 
-    /// Returns the first candidates from `from` on.
+    /// Returns the candidates in the first block of 64 bytes, from `from` on, that has any; None if no block has any.
     #[inline(always)]
     fn candidates<B: Block>(&self, proof: B::Proof, text: &[u8], from: usize) -> Option<Candidates> {
         let mut at = from;

@@ -90,7 +90,7 @@ impl PropertyTable {
 enum Block {
     /// All code points have this value.
     Uniform(u8),
-    /// The code points have different values, which are the distinct block of this index.
+    /// The code points have different values. The number is the index of their block among the distinct blocks.
     Mixed(usize),
 }
 

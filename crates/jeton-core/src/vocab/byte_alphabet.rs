@@ -1,14 +1,15 @@
 //! GPT-2's byte alphabet: one printable character for each of the 256 bytes, so that files can spell any bytes as text.
 //!
 //! A byte that is printable in Latin-1 is spelled as this Latin-1 character; the other bytes, in order, as U+0100,
-//! U+0101 and so on. Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
+//! U+0101 and so on.
+//! Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
 
 const fn table() -> [u16; 256] {
     let mut table = [0; 256];
     let (mut byte, mut next) = (0usize, 256u16);
     while byte < 256 {
         table[byte] = match byte {
-            33..=126 | 161..=172 | 174..=255 => byte as u16, // printable
+            33..=126 | 161..=172 | 174..=255 => byte as u16, // printable in Latin-1
             _ => {
                 next += 1;
                 next - 1

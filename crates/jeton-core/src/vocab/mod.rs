@@ -1,7 +1,7 @@
 //! Vocabulary: id ↔ bytes, with all entries in one arena.
 //!
 //! An entry has a kind and a content. The content is what the model matches: raw bytes at byte level, else the spelling
-//! (`▁the`, `##ing`, `<0x0A>`). Ids may have gaps. The contents of ordinary entries, together with the end-of-word
+//! (`▁the`, `##ing`, `<0x0A>`). Ids can have gaps. The contents of ordinary entries, together with the end-of-word
 //! flag, are unique, so content → id is a function. Added tokens are not in this lookup, because a matcher finds them.
 //! A special token can have the same content as an ordinary entry.
 //!

@@ -16,7 +16,7 @@ use crate::model::pairs::{Merge, Pairs};
 use crate::util::utf8::{char_len, of_three, of_two};
 use crate::vocab::Vocab;
 
-const BITS: u32 = 20; // bits of a symbol
+const BITS: u32 = 20; // number of bits of a symbol
 const MASK: u64 = (1 << BITS) - 1;
 
 /// Lookup tables: byte or character → initial symbols.
@@ -70,7 +70,7 @@ impl InitialSymbols {
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
             if model.alphabet.symbols(&[byte], &mut symbols, None).is_ok() {
-                // The unknown token is not the symbol of one byte, since it may cover several.
+                // The unknown token is not the symbol of one byte, because it can cover several bytes.
                 match symbols[..] {
                     [id] if vocab.content(id) == [byte] => bytes[usize::from(byte)] = id,
                     _ => continue,

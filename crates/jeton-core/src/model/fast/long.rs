@@ -1,4 +1,4 @@
-//! Long pretokens in windows of 256 symbols (`windows`), with the tables of the fast path.
+//! Merges long pretokens in windows of 256 symbols (`windows`), with the tables of the fast path.
 //!
 //! A window is merged in arrays; the lowest rank of each group of 16 positions is cached. A run of one or a few
 //! repeated characters yields the same window again and again, so the result of the last window is cached, too.

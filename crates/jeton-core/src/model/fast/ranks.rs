@@ -1,4 +1,4 @@
-//! (left, right) → rank, in one lookup without a branch.
+//! Table that maps (left, right) to a rank, in one lookup without a branch.
 //!
 //! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): the
 //! displacement of a key's bucket is added to its slot, and displacements are chosen so that no two keys share a
@@ -22,7 +22,7 @@ const RANK_BITS: u32 = 24;
 const NO_RANK: u64 = (1 << RANK_BITS) - 1;
 const EMPTY: u64 = u64::MAX; // (NO_SYMBOL, NO_SYMBOL) with no rank
 
-/// The table.
+/// Perfect hash table: (left, right) → rank.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
     slots: Box<[u64]>, // left << 44 | right << 24 | rank

@@ -1,8 +1,9 @@
 //! Rewriting pre-tokenizers: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace replaces spaces by a mark.
 //!
 //! Invariant: alignments equal HF's. A character that is inserted before another character has the alignment of the
-//! other character. Source: huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs,
-//! tokenizer/normalizer.rs (`prepend`, `replace`).
+//! other character.
+//! Source: huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`,
+//! `replace`).
 
 use serde::Deserialize;
 

@@ -36,7 +36,7 @@ struct Before {
     groups: u64, // starts of digit groups among the last three bytes
 }
 
-/// Classes of the first bytes of a block, which may belong to a character of the previous block.
+/// Classes of the first bytes of a block, which can belong to a character of the previous block.
 type Spill = [u8; 4];
 
 const fn index(class: u8) -> usize {

@@ -1,15 +1,15 @@
 //! Finds the starts of the pretokens of a text, window by window: bit-parallel for named patterns, with a transducer
 //! for other patterns.
 //!
-//! Invariant: for every text, the starts equal those of the slow path, which finds one pretoken after the other;
+//! Invariant: for every text, the starts equal the starts of the slow path, which finds one pretoken after the other;
 //! tests compare them at each level of vector instructions. The slow path of named patterns is
 //! [`scanner`](super::scanner).
 //!
 //! A text is processed in windows. In each window, `algebra` or the transducer finds the starts in easy text and lists
-//! hard positions. Around each hard position, the slow path runs from a correct start until a start of both agrees. One
-//! common start suffices, because the text after a start determines the following starts. The end of a window counts as
-//! hard, so results do not depend on the windows: the slow path reads beyond the end, and the next window begins at the
-//! end of the last pretoken.
+//! hard positions. Around each hard position, the slow path runs from a correct start until it reaches a start that the
+//! fast path has found, too. One common start suffices, because the text after a start determines the following starts.
+//! The end of a window counts as hard, so results do not depend on the windows: the slow path reads beyond the end, and
+//! the next window begins at the end of the last pretoken.
 //!
 //! A sequence of patterns (each splits the result of the previous one) that does not compile to one transducer has
 //! several. Each transducer finds its starts in the window, and these starts are cuts in the text that the next

@@ -57,8 +57,8 @@ fn boundaries_equal_those_of_the_library() {
     }
 }
 
-/// Checks that, from each offset, the boundaries read backward equal those read forward. In tests, blocks are so short
-/// that most texts have several.
+/// Checks that, from each offset, the boundaries read backward equal those read forward. Blocks are so short in this
+/// test that most texts have several blocks.
 #[test]
 fn backward_boundaries_equal_forward_ones_in_reverse() {
     for text in texts(rounds() / 10, 60) {

@@ -137,7 +137,7 @@ impl MergeBoundaries {
     /// split must not create a part that equals such a token.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
-        // Skips tokens without a character of three bytes, which are most tokens in most vocabularies.
+        // Skips tokens without a character of three bytes. In most vocabularies, most tokens have none.
         for token in tokens.filter(|token| token.iter().fold(0, |highest, &byte| highest.max(byte)) >= 0xE0) {
             let mut before: Option<&[u8]> = None; // the previous character, if complete
             let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
