@@ -10,7 +10,7 @@
 //! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side.
 //! Plain version: `reference/step07_special.py`. Source of the flags: huggingface/tokenizers,
 //! tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps. HF includes
-//! such white space in both tokens; the ids are equal.
+//! white space between two tokens in both of them; the ids are equal.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};

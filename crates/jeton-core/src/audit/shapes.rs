@@ -1,7 +1,7 @@
 //! Shapes of entries: digits, white space, partial characters, and forms of private data.
 //!
-//! The form is no proof of private data: an address in a vocabulary was frequent in the training corpus, and could be
-//! public. The report in Python says so.
+//! The form of an entry does not prove that its data is private: an address in a vocabulary was frequent in the
+//! training corpus, and could be public. The report of the Python package says so.
 //!
 //! Cost: linear in the bytes of the vocabulary.
 

@@ -1,7 +1,6 @@
 //! Reads and writes protobuf's wire format: a message as a list of fields, without a schema.
 //!
-//! Cost: one pass; byte values are borrowed. Left out: groups are errors.
-//! Source: protobuf.dev, "Encoding".
+//! Cost: one pass; byte values are borrowed. Left out: groups, which are errors. Source: protobuf.dev, "Encoding".
 
 use std::fmt::Display;
 

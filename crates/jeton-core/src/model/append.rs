@@ -6,8 +6,8 @@
 //! formed in every pretoken in which no earlier merge crosses its edges.
 //!
 //! Cost: O(n log n) for an entry of n bytes that two tokens spell. O(n²) for an entry that needs bridges
-//! (intermediate entries); [`MAX_BRIDGED`] bounds the length of such an entry. Left out: models with end-of-word marks
-//! or prefixes are refused.
+//! (intermediate entries); [`MAX_BRIDGED`] bounds the length of such an entry. Left out: end-of-word marks and
+//! prefixes; models with them are refused.
 
 use std::collections::HashMap;
 

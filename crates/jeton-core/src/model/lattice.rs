@@ -6,7 +6,7 @@
 //! filtering, then backward sampling.
 //!
 //! Scores are added with the precision of the library that the model comes from (32 or 64 bits). Paths with equal
-//! scores are listed in the order in which the search finds them; in SentencePiece their order depends on its heap.
+//! scores are listed in the order in which the search finds them; in SentencePiece, the order depends on its heap.
 //!
 //! Cost: memory O(pieces in the lattice). When the agenda of A* is full, it is pruned to the best paths, as in both
 //! libraries, so some of the n best segmentations of a long text can be missing. SentencePiece 0.2.3 limits the search;

@@ -8,8 +8,8 @@
 //! For a merge list, apply all merges with other results to the units of an entry. If a pair remains, it is the last
 //! merge of the entry. Otherwise, no merges form the entry.
 //!
-//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE is refused if a piece contains a
-//! character that is not a piece.
+//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE if a piece contains a character
+//! that is not a piece; such models are refused.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,8 @@
 //! Table of merges: (left, right) → (rank, result).
 //!
 //! The merges are stored in a list in the order in which they were added; a hash table contains their indices. Most
-//! lookups find no merge and read only the control bytes of the hash table. It has one for each merge, and they fit the
-//! CPU caches. Merges are never removed.
+//! lookups find no merge and read only the control bytes of the hash table. There is one control byte for each merge,
+//! so they fit the CPU caches. Merges are never removed.
 
 use hashbrown::hash_table::{Entry, HashTable};
 

@@ -1,9 +1,9 @@
 //! Counts the tokens of all prefixes and all suffixes of a pretoken, for models that only merge.
 //!
-//! Tokens t₁…tₙ are the tokens of their text if and only if each two adjacent ones are the tokens of their
-//! concatenation. Merging is local: as long as no merge crosses a boundary, the text on each side merges as it does in
-//! isolation. The first merge that crosses a boundary would also occur when the two tokens at the boundary are encoded
-//! together.
+//! The encoding of a text is t₁…tₙ if and only if each two adjacent tokens are the encoding of their concatenation;
+//! such tokens are *valid neighbors*. Merging is local: as long as no merge crosses a boundary, the text on each side
+//! merges as it does in isolation. The first merge that crosses a boundary would also occur when the two tokens at the
+//! boundary are encoded together.
 //!
 //! Two rules follow. First, a prefix that ends at a token boundary of the pretoken has the pretoken's tokens up to this
 //! boundary. Second, any other prefix can be split at an earlier boundary. Its tokens are the tokens before the

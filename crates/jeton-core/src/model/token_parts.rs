@@ -1,4 +1,5 @@
-//! Last merge of each token; checks with it whether two tokens are valid neighbors, without merging their bytes.
+//! Stores the last merge of each token, and uses it to check whether two tokens are valid neighbors without merging
+//! their bytes.
 //!
 //! If ranks increase along merges and each token is the result of one pair only, merges run in the order of their
 //! ranks. Undoing the last merges of two adjacent tokens, the latest first, therefore yields the symbols next to the

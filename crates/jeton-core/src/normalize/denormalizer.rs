@@ -4,9 +4,9 @@
 //! ([`super::sentencepiece`] is its version for encoding). Bytes that are not UTF-8 are kept, and no rule matches
 //! across them.
 //!
-//! Between fragments, it holds back the beginning of a rule, an incomplete character, and, with
-//! `remove_extra_whitespaces`, spaces that must be removed if the text ends. It stores only the number of these spaces,
-//! so the longest rule bounds its memory.
+//! Between fragments, the denormalizer holds back the beginning of a rule, an incomplete character, and, with
+//! `remove_extra_whitespaces`, spaces that must be removed if the text ends. Only the number of these spaces is stored,
+//! so the longest rule bounds the memory.
 //!
 //! Cost: one bounded lookup at each position. Source: google/sentencepiece, `normalizer.cc`, and the end of `Decode` in
 //! `sentencepiece_processor.cc`.

@@ -4,9 +4,9 @@
 //! Invariant: the text equals SentencePiece's. Each output byte is aligned with the input that its rule matched. The
 //! dummy prefix or suffix has an empty range, and no byte is aligned with removed white space.
 //!
-//! Cost: linear. At each position, it makes one bounded lookup in the user-defined entries and one in the rules. ASCII
-//! that no rule contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8; callers
-//! pass only valid text.
+//! Cost: linear. Each position takes one bounded lookup in the user-defined entries and one in the rules. ASCII that no
+//! rule contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8; callers pass only
+//! valid text.
 
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;

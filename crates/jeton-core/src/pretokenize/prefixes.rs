@@ -7,7 +7,7 @@
 //!
 //! Invariant: both functions are conservative: they return false or None if the answer is not certain. Source: the
 //! rules follow the functions of `scanner.rs` one by one; tests compare with splitting each prefix. Left out: patterns
-//! without a name have no such rules.
+//! without a name, for which there are no such rules.
 
 use super::pretokenizer::{PatternKind, Pretokenizer};
 use crate::util::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SYMBOL, UPPER, WHITE_SPACE};

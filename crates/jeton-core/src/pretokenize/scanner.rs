@@ -17,7 +17,7 @@
 //! text between pretokens.
 //!
 //! Source: the published patterns (`patterns.rs`); each function explains how it replaces backtracking.
-//! Left out: the scanner does not process several bytes at a time; it is the slow path of `starts`.
+//! Left out: processing of several bytes at a time, because the scanner is the slow path of `starts`.
 
 use crate::util::classes::{
     Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE,

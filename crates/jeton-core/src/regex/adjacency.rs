@@ -2,10 +2,11 @@
 //!
 //! A position automaton (Glushkov 1961) of the syntax tree shows which character can be read directly after which other
 //! character. If no path through the tree reads `right` after `left`, no match covers both, and an attempt that has
-//! read `left` fails at `right` exactly as it fails at the end of the text. So the text after the position between them
-//! does not affect the matches before it, and the text before it does not affect the matches after it.
+//! read `left` fails at `right` exactly as it fails at the end of the text. So the text on one side of the position
+//! between them does not affect the matches on the other side.
 //!
-//! Bodies of lookaheads count as paths, too. Left out: [`Adjacency::of`] returns None for patterns that look back.
+//! Bodies of lookaheads count as paths, too. Left out: patterns that look back; [`Adjacency::of`] returns None for
+//! them.
 //!
 //! Characters that the same leaves read have the same effects, so effects are looked up by classes of characters. The
 //! lookup table is built when the first pair beyond ASCII is looked up, in a millisecond.

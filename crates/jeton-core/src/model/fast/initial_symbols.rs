@@ -1,4 +1,5 @@
-//! Bytes → initial symbols of merging. A whole character is one symbol where this gives the same ids as its bytes.
+//! Bytes → initial symbols of merging. A character starts as the result of merging its bytes where this gives the same
+//! ids.
 //!
 //! A character that is not ASCII can be replaced by the result of merging its bytes, if the merges inside it precede
 //! every merge that joins a part of it to a neighbor. A merge with a neighbor forms a crossing token: it crosses the

@@ -1,4 +1,4 @@
-//! Merging of several short pretokens in interleaved lanes.
+//! Merges several short pretokens in interleaved lanes.
 //!
 //! A merge is a chain of dependent steps: find the lowest rank, look up two pairs, store the ranks of the neighbors.
 //! Pretokens are independent, so processing a few of them in turns hides latencies. The ranks of a pretoken are kept in

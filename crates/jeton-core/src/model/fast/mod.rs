@@ -1,4 +1,4 @@
-//! Fast merging of many pretokens, with tables that fit the CPU caches.
+//! Merges many pretokens fast, with tables that fit the CPU caches.
 //!
 //! Invariant: the ids equal those of `Bpe::encode` without its lookup of whole pretokens, or those of `Pieces::encode`.
 //! `merging` is the slow path. It handles the cases that are not supported here: unknown characters, characters that

@@ -5,9 +5,9 @@
 //! split into words of a few characters. Unlike whole clauses, these words repeat and are found in caches, so only 1/14
 //! of new Chinese text has to be merged.
 //!
-//! [`MergeBoundaries`] covers positions between characters of three bytes, which most scripts without spaces consist
-//! of. A Bloom filter (one hash, 64 KiB) contains the pairs of adjacent characters in tokens. It can miss a boundary,
-//! because of a collision or of tokens that begin or end inside characters, but it never reports a false one.
+//! [`MergeBoundaries`] covers positions between characters of three bytes. Most scripts without spaces consist of such
+//! characters. A Bloom filter (one hash, 64 KiB) contains the pairs of adjacent characters in tokens. It can miss a
+//! boundary, because of a collision or of tokens that begin or end inside characters, but it never reports a false one.
 //! [`filters::LetterBoundaries`] covers positions between an ASCII letter and another ASCII byte that occurs in no
 //! token on this side of a letter. In the vocabularies of Llama 2 and its descendants, nearly all punctuation has this
 //! property, and `self.x(y)` is split into six parts that repeat. [`MarkBoundaries`] covers nearly all positions before
