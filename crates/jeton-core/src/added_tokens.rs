@@ -109,7 +109,7 @@ impl AddedTokenMatcher {
     /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
-    /// None; the type is that of other stages.
+    /// Never fails; the result type is that of the other stages.
     pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
         aligned.cut(|_, text, parts| {
             let mut start = 0;

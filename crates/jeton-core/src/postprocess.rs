@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// Maximum number of sequences in a template. HF has no limit. The limit prevents a file of a few kilobytes from
+/// Maximum number of sequences in a template. HF has no limit. Jeton's limit prevents a file of a few kilobytes from
 /// repeating a text thousands of times.
 const MOST_SEQUENCES: usize = 16;
 
@@ -206,9 +206,10 @@ impl Template {
 /// Excludes white space at both ends of a token from its offsets, as HF's ByteLevel and RobertaProcessing do.
 ///
 /// `content` is the content of the token. `is_bytes` is true if the content is the bytes of a byte-level entry. Then
-/// only the space counts as white space, because HF tests the spelling, in which `Ċ` stands for a line feed. It is
-/// false for text (an added token, or a spelling such as `Ġthe`). `index` is the index of the token in its text. `span`
-/// is in characters. The space that `add_prefix_space` inserts before the text has no offsets and is not removed.
+/// only the space counts as white space, because HF tests the spelling, in which `Ċ` stands for a line feed. `is_bytes`
+/// is false for text (an added token, or a spelling such as `Ġthe`). `index` is the index of the token in its text.
+/// `span` is in characters. The space that `add_prefix_space` inserts before the text has no offsets and is not
+/// removed.
 #[must_use]
 pub fn trim_offsets(
     content: &[u8],

@@ -64,7 +64,7 @@ impl Tokenizer {
         Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
     }
 
-    /// Returns the range of characters of each id of a rendered chat, with all special tokens permitted: Each range is
+    /// Returns the range of characters of each id of a rendered chat, with all special tokens permitted. Each range is
     /// two little-endian i64.
     fn chat_spans<'py>(
         &self,

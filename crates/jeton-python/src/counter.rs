@@ -82,8 +82,8 @@ impl Counter {
 }
 
 impl Counter {
-    /// Takes the counter out of `self` for the duration of a call. It cannot be used by another thread meanwhile, nor
-    /// after an error.
+    /// Takes the counter out of `self` for the duration of a call. The counter cannot be used by another thread
+    /// meanwhile, nor after an error.
     fn take(&self) -> PyResult<count::Counter> {
         self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
     }

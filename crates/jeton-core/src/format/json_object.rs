@@ -15,7 +15,7 @@ pub(super) trait Object<'de> {
     const PATH: &'static str;
 
     /// Parses the value of a member with many entries. Returns None for any other member, without parsing it; returns
-    /// true if the member was already parsed before.
+    /// true if the member was already parsed.
     fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
         -> std::result::Result<Option<bool>, A::Error>;
 

@@ -86,8 +86,8 @@ impl<L: Look> Merger<'_, L> {
         self.get(left, right).map_or(NONE, |merge| merge.rank)
     }
 
-    /// Merges `scratch.symbols` into `out`. `scratch.starts` has their offsets, if ends are requested. `len`: bytes
-    /// of the pretoken.
+    /// Merges `scratch.symbols` into `out`. `scratch.starts` has their offsets if ends are requested. `len` is the
+    /// length of the pretoken in bytes.
     pub(super) fn run(
         &self,
         len: usize,

@@ -10,13 +10,19 @@
 //!
 //! ```text
 //! properties     properties of characters, one bit each
-//! char_set       search for the first character of a text that can change edit           components that process
-//! single characters forms          NFC, NFD, NFKC, NFKD bert           BERT's steps, in one pass if alignments are not
-//! requested charsmap       SentencePiece's character map: a double-array trie and replacements compile
-//! normalization rules → character map nfkc_rules     the named rules of SentencePiece precompiled    character map as
-//! HF applies it sentencepiece  character map as SentencePiece applies it, and its handling of white space denormalizer
-//! character map for decoded text, in fragments replace        replacement of a text or a regex pair_effect    effect
-//! on the position between two characters outputs        characters that no normalized text contains
+//! char_set       search for the first character of a text that can change
+//! edit           components that process single characters
+//! forms          NFC, NFD, NFKC, NFKD
+//! bert           BERT's steps, in one pass if alignments are not requested
+//! charsmap       SentencePiece's character map: a double-array trie and replacements
+//! compile        normalization rules → character map
+//! nfkc_rules     the named rules of SentencePiece
+//! precompiled    character map as HF applies it
+//! sentencepiece  character map as SentencePiece applies it, and its handling of white space
+//! denormalizer   character map for decoded text, in fragments
+//! replace        replacement of a text or a regex
+//! pair_effect    effect on the position between two characters
+//! outputs        characters that no normalized text contains
 //! ```
 //!
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.

@@ -75,8 +75,8 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Returns the size in bytes.
     fn bytes(&self) -> usize;
 
-    /// Extends the file and maps it again. The content does not change. From then on, it must only be accessed through
-    /// the returned value.
+    /// Extends the file and maps it again. The content does not change. From then on, the content must only be accessed
+    /// through the returned value.
     ///
     /// # Errors
     /// I/O errors, for example if the disk is full; this value is then unchanged.

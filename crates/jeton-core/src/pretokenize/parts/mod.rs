@@ -252,7 +252,7 @@ impl Splitter {
         matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
-    /// Returns how the component separates words. The mark, if each chunk begins with it; an inner None if the
+    /// Returns how the component separates words: the mark if each chunk begins with it, or an inner None if the
     /// component only splits at white space and drops it. Returns the outer None for all other components.
     pub fn word_rule(&self) -> Option<Option<char>> {
         match &self.0 {

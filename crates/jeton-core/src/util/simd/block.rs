@@ -26,8 +26,8 @@ pub(crate) trait Block: Copy {
     /// `places` is undefined.
     #[inline(always)]
     fn places(_: Self::Proof, mask: u64, base: u32, places: &mut [u32; 64]) {
-        // Eight positions are written at once: the CPU cannot predict their number, and a misprediction costs more than
-        // extra writes.
+        // Eight positions are written at once: the CPU cannot predict the number of positions, and a misprediction
+        // costs more than extra writes.
         let mut rest = mask;
         for eight in places.as_chunks_mut::<8>().0 {
             for place in eight {
