@@ -84,7 +84,7 @@ fn whole(ranges: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     Some(InputRange { start: ranges.first()?.start, end: ranges.last()?.end })
 }
 
-/// Text between two stages.
+/// Text that one stage passes to the next stage.
 #[derive(Debug, Clone, Default)]
 pub struct AlignedText {
     text: String,
@@ -146,7 +146,7 @@ impl AlignedText {
         &self.chunks
     }
 
-    /// Returns true if tracing is on.
+    /// Returns true if the ranges of the input are recorded (tracing).
     pub fn is_traced(&self) -> bool {
         self.origins.is_some()
     }
@@ -500,7 +500,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Returns true if tracing is on.
+    /// Returns true if the ranges of the input are recorded (tracing).
     pub fn is_traced(&self) -> bool {
         self.trace.is_some()
     }

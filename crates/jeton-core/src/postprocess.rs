@@ -74,7 +74,7 @@ fn or_both<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Re
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(both))
 }
 
-/// The default template adds no tokens: it is A, or A and B.
+/// The default template adds no tokens: it consists of text A, or of texts A and B.
 impl Default for Template {
     fn default() -> Self {
         Self {

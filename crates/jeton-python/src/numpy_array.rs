@@ -2,7 +2,7 @@
 //!
 //! A view of a [`Column`](crate::column::Column) consists of three objects, which cost more than encoding a short text.
 //! An array with its own memory is one object. The C interface is a table of pointers; NumPy has kept their order since
-//! version 1.7. Python code passes the table (`use_numpy`), because importing it here would run Python code.
+//! version 1.7. Python code passes the table (`use_numpy`), because importing NumPy here would run Python code.
 //!
 //! Source: numpy/numpy, numpy/_core/code_generators/numpy_api.py (`multiarray_types_api`, `multiarray_funcs_api`), and
 //! numpy/_core/include/numpy/ndarraytypes.h (`PyArrayObject_fields`).

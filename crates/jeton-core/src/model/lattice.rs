@@ -144,7 +144,7 @@ const MOST_CUTS: usize = 10;
 struct Effort {
     paths: usize,
     cuts: usize,
-    most_kept: usize, // number of paths at which the agenda is pruned
+    most_kept: usize, // number of stored paths from which on the agenda is pruned
 }
 
 impl Effort {

@@ -182,7 +182,7 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
-    /// Returns the unknown token.
+    /// Returns the id of the unknown token.
     pub fn unk(&self) -> Option<u32> {
         match self {
             Self::Bpe(model) => model.alphabet.unk(),

@@ -1,4 +1,4 @@
-//! Reusable buffers of encoding.
+//! Buffers that encoding reuses.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -41,7 +41,7 @@ impl Unknown {
         self.fused
     }
 
-    /// Returns the unknown token.
+    /// Returns the id of the unknown token.
     pub fn unk(&self) -> Option<u32> {
         self.unk
     }

@@ -413,7 +413,7 @@ pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) 
 
 /// An entry of a transition table.
 pub(crate) trait Transition: Clone + Eq + std::hash::Hash {
-    /// The next state.
+    /// Returns the next state.
     fn next(&self) -> usize;
     /// Returns the transition with another next state.
     fn to(&self, next: u16) -> Self;

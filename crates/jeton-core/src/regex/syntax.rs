@@ -49,7 +49,7 @@ pub(super) enum Greed {
     Greedy,
     /// The minimum first.
     Lazy,
-    /// The maximum only.
+    /// Only the maximum.
     Possessive,
 }
 

@@ -40,7 +40,7 @@ pub struct Candidates {
     bits: u64,  // candidates among the last 64 bytes
 }
 
-/// A match.
+/// Match of a pattern in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternMatch {
     /// Index of the pattern.

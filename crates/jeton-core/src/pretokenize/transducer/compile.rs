@@ -87,8 +87,8 @@ pub(super) enum Action {
     Previous,
     /// A pretoken can start at this character; later steps decide.
     Maybe,
-    /// Pretokens start at the last position of `Maybe` and at the previous character. In white space, this is after the
-    /// last line end, and at the last character.
+    /// Pretokens start at the last position of `Maybe` and at the previous character. In white space, these are the
+    /// position after the last line end and the last character.
     MaybeAndPrevious,
     /// Pretokens start earlier, so the text must be read again.
     Earlier,
