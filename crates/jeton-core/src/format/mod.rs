@@ -1,6 +1,7 @@
 //! Readers and writers of vocabulary entries in files.
 //!
-//! The caller interprets fields, refuses features and opens files; this module does not handle paths.
+//! The caller opens files, interprets their fields, and refuses unsupported features. This module does not handle
+//! paths.
 //!
 //! ```text
 //! hf_json      tokenizer.json, with the scores of numbers, over json_object
