@@ -339,7 +339,7 @@ class _Reading:
         parts: parts of the text.
         runs: origins of the parts: the template for special tokens, the caller for other text.
         moves: shifts from the decoded text to the built text: (position of the first id that the shift applies to,
-        number of characters to add to its start, minimum of the result).
+            number of characters to add to its start, minimum of the result).
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:

@@ -44,7 +44,7 @@ class ChatDifference:
             ``"special token"``, or ``"unknown"``.
         cause: a sentence that describes the cause.
         position: index of the first id that differs, which is also the number of equal ids before it; None if no id
-        differs, that is for ``"same"`` and ``"continues"``.
+            differs, that is for ``"same"`` and ``"continues"``.
         lengths: number of ids of A and of B.
         char: index of the first character that differs, in the rendered texts; None if the texts are the same.
         authors: phrases for the author of this character in A and in B.

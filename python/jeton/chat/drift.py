@@ -100,8 +100,8 @@ class Drift:
             ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half a character.
         ids: the ids around `position`, between the two nearest boundaries that they share with `expected`. The first is
             the id at `position`, or an earlier one if an unknown token before it makes equal ids uncertain.
-            expected: the ids that encoding the text returns instead.
-            text: the text of `ids`.
+        expected: the ids that encoding the text returns instead.
+        text: the text of `ids`.
 
     Examples:
         >>> import jeton

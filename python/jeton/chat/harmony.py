@@ -311,7 +311,7 @@ class HarmonyIds(NamedTuple):
             including the end token. If a reply follows another one in the same turn, ``<|start|>assistant`` is
             generated, too. The ``<|end|>`` of an earlier final message is not: the model generated ``<|return|>``
             there.
-            spans: for each message, its half-open range of indices into the ids; None for reasoning that is dropped.
+        spans: for each message, its half-open range of indices into the ids; None for reasoning that is dropped.
     """
 
     ids: list[int]
@@ -380,9 +380,9 @@ class Harmony:
             messages: `HarmonyMessage` dicts.
             next_role: role of the next message, whose header is appended: ``"assistant"`` for a prompt.
             training: a final message at the end is closed by ``<|return|>``, as the model generates it, instead of
-            ``<|end|>``.
+                ``<|end|>``.
             keep_analysis: keep all reasoning. By default, if the last reply is final, messages of the channel
-            ``analysis`` before the first final message are dropped.
+                ``analysis`` before the first final message are dropped.
 
         Raises:
             ConfigError: a message or a tool has another form; says which field, and where.
@@ -468,7 +468,7 @@ class Harmony:
         Args:
             ids: the generated ids, or a whole conversation. The last message may lack its end token.
             role: role of the first message, if the prompt contains the beginning of its header; None if ids begin with
-            ``<|start|>``.
+                ``<|start|>``.
             strict: if False, a header without content is accepted as a message, whose text is the rest of the header.
 
         Raises:

@@ -142,7 +142,7 @@ def derive_nested(written: Callable[[Any], str | None], constants: dict[str, Any
 
     Args:
         written: function that renders a call with one argument; returns the text from the end of the argument's key to
-        the end of the reply, or None if it cannot be rendered.
+            the end of the reply, or None if it cannot be rendered.
         constants: spelling -> value, for truth values and null.
     """
     number, string = written(_ONE), written(_TEXT)

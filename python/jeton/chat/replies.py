@@ -69,8 +69,8 @@ class ReplySpans(NamedTuple):
         message: index of the message.
         spans: the text that the model generates, stop tokens included; one range, or several if the template prints
             results of tools between the message's calls.
-            reasoning: the ranges of reasoning in `spans`, with the template's text that begins and ends it.
-            stops: the ranges of stop tokens in `spans`; empty if the text ends before a stop token.
+        reasoning: the ranges of reasoning in `spans`, with the template's text that begins and ends it.
+        stops: the ranges of stop tokens in `spans`; empty if the text ends before a stop token.
     """
 
     message: int
