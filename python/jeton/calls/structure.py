@@ -76,7 +76,7 @@ def _paragraphs(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """Yields the starts of blocks with their levels: of a heading, or by nesting; text after a heading belongs to it."""
+    """Yields the starts of blocks and their levels: a heading's own level, or the nesting depth of other blocks."""
     parser = import_optional("markdown_it", 'at="markdown"', "markdown").MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     starts = [0, *places]
