@@ -118,7 +118,7 @@ class Truncation:
         if self.strategy == "only_first" or second is None:
             return self._one(first, second, excess, "second"), second
         shorter, longer = np.minimum(first, second), np.maximum(first, second)
-        # The longer text is shortened first, down to the shorter one at most. If both are still too long, each gets half.
+        # The longer text is shortened first, not below the shorter one. If that is not enough, each gets half the room.
         longer = np.minimum(longer, np.maximum(shorter, room - shorter))
         is_halved = shorter + longer > room
         shorter, longer = np.where(is_halved, room // 2, shorter), np.where(is_halved, room - room // 2, longer)

@@ -101,7 +101,7 @@ class Describer:
     def forget(self) -> None:
         """Clears the table and the caches. Later looks are numbered from 0 again."""
         self.table: list[Look] = []
-        self._known: dict[int, int] = {}  # id -> its look, if the token equals the bytes it covers and splits no character
+        self._known: dict[int, int] = {}  # id -> look of a token that equals the bytes it covers
         self._numbers: dict[tuple[int, tuple[LookPart, ...]], int] = {}
         self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
         self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[LookPart, ...], int]] = {}
@@ -169,9 +169,7 @@ class Describer:
         return number
 
     def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:
-        """Returns the look of a token that has bytes of a split character.
-
-        Also returns whether it shares a character with the previous token.
+        """Returns the look of a token with bytes of a split character, and whether it shares one with the token before.
 
         Both depend on the bytes that complete the character, at most three on each side.
         """
@@ -219,7 +217,7 @@ class Describer:
             return self._number(id, data, parts), _gap(text, at, start), max(end, at)
         first, behind = start, end
         if text[start:end] != data:
-            # White space that the tokenizer dropped from the text, and that decoding restores, is drawn only with the token.
+            # White space that the tokenizer drops and that decoding restores is drawn only as part of the token.
             lead = len(data) - len(data.lstrip())
             if lead <= start - at and text[start - lead : start] == data[:lead]:
                 first -= lead
@@ -292,7 +290,7 @@ def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tupl
     """Returns the smallest ranges of characters that cover ranges of bytes; each U+FFFD of invalid UTF-8 is one."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # index of each byte's character; number of characters that begin before it
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # of each byte: its character; characters before
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

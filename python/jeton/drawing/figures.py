@@ -147,7 +147,7 @@ def drawable(name: str) -> str:
 
 
 def literal(name: str) -> str:
-    """Returns a name for matplotlib: shortened, with ``$`` escaped, and without an underscore at the start, which hides it.
+    """Returns a name as matplotlib shows it literally: shortened, with ``$`` and a leading underscore escaped.
 
     Examples:
         >>> print(literal("US$"))

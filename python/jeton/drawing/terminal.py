@@ -60,7 +60,7 @@ def to_terminal(
         break_lines: whether a line end in the text also ends the line of output.
 
     Returns:
-        One or more lines without a final line end. Text that no token covers is faint, or without color between ‹ and ›.
+        One or more lines without a final line end. Text that no token covers is faint, or between ‹ and › without color.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -102,7 +102,7 @@ class Canvas:
         self._used = 0  # columns of the current line
         self._count = 0  # tokens so far
         self._table: Sequence[Look] = ()
-        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> result of `_measured`
+        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> `_measured`
 
     def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[DroppedText]) -> None:
         """Appends tokens, and the text between them that no token covers.
@@ -152,7 +152,7 @@ class Canvas:
         return look_ansi(look, underline=underline) if self._color else ""
 
     def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
-        """Returns (output after another token, output at the start of a line, columns, whether the token ends the line)."""
+        """Returns (output after another token, output at the start of a line, columns, whether it ends the line)."""
         shown = look.shown
         breaks = self._break_lines and any(part.kind is LookPartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown

@@ -27,7 +27,7 @@ def themed(selector: str, light: str, dark: str) -> str:
     )
 
 
-# Style of reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white, and on the dark grays of notebooks.
+# Style of reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white and on the dark grays of notebooks.
 # The meaning of a color is always repeated by a word or a sign.
 REPORT_CSS = (
     themed(
