@@ -60,7 +60,7 @@ def to_terminal(
         break_lines: whether a line end in the text also ends the line of output.
 
     Returns:
-        One or more lines without a final line end. Text that no token covers is faint, or between ‹ and › without color.
+        One or more lines without a final line end. Text that no token covers is faint; without color, it is in ‹ and ›.
 
     Examples:
         >>> from jeton.drawing import draw

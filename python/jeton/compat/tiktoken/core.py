@@ -1,7 +1,7 @@
 """`Encoding`: tiktoken's class, over Jeton's core.
 
-Calls of one text run the core's loops; batches are one call of the core. A text with a lone surrogate
-is repaired as tiktoken repairs it.
+Calls with one text run the core's loops; a batch is a single call of the core. A text with a lone surrogate is repaired
+in the same way as in tiktoken.
 
 Source: openai/tiktoken, tiktoken/core.py (behavior, names, and the message for special tokens).
 """
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "raise_disallowed_special_token"]
 
 _NONE: Set[str] = frozenset()
-_LONG_TEXT = 1 << 18  # characters; as in `Tokenizer.encode_array`
+_LONG_TEXT = 1 << 18  # characters; longer texts are encoded as an array, as in `Tokenizer.encode_array`
 
 
 class Encoding:
     """A tiktoken encoding.
 
     Args:
-        name: its name. Encodings with different special tokens should have different names.
-        pat_str: regex whose matches are encoded one by one.
+        name: name of the encoding. Encodings with different special tokens should have different names.
+        pat_str: regex whose matches are encoded separately.
         mergeable_ranks: token -> rank, which is its merge priority and its id.
         special_tokens: special token -> id.
-        explicit_n_vocab: the number of tokens, to be checked.
+        explicit_n_vocab: the expected number of tokens, which is checked.
 
     Raises:
         AssertionError: the number of tokens, or the highest id, does not fit `explicit_n_vocab`.
-        ValueError: the pattern does not compile, there are no ranks, or two tokens have one rank.
+        ValueError: the pattern does not compile, there are no ranks, or two tokens have the same rank.
 
     Examples:
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
@@ -80,9 +80,9 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
-        # The core, if its ids need no translation: `CoreBPE` would make short calls take half as long again.
+        # The core, if its ids need no translation, for direct calls: through `CoreBPE`, short calls take 50% longer.
         self._plain_core = bpe.core if bpe.is_plain else None
-        # Tables for calls of single tokens, from the first such call on
+        # Tables for calls of single tokens, filled by the first such call.
         self._id_of: dict[bytes, int] = {}
         self._bytes_by_id: list[bytes | None] = []
 
@@ -116,10 +116,10 @@ class Encoding:
         """The ids of a text.
 
         Args:
-            text: any `str`. Surrogate pairs are joined, a lone surrogate is replaced by U+FFFD.
+            text: any `str`. Surrogate pairs are joined; a lone surrogate is replaced by U+FFFD.
             allowed_special: special tokens that are matched, or ``"all"``.
-            disallowed_special: strings that the text must not contain; ``"all"``: the special tokens that are not
-                allowed; ``()``: none, their spelling is plain text.
+            disallowed_special: strings that the text must not contain. ``"all"`` is all special tokens that are not
+                allowed; with ``()``, all special tokens that are not allowed are plain text.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -161,7 +161,7 @@ class Encoding:
 
         Raises:
             ValueError: the text contains a disallowed string.
-            UnicodeEncodeError: a lone surrogate.
+            UnicodeEncodeError: the text contains a lone surrogate.
         """
         bpe = self._core_bpe
         threads = 1 if type(text) is str and len(text) < _LONG_TEXT else available_threads(None)
@@ -199,7 +199,7 @@ class Encoding:
 
         Args:
             text: the texts.
-            num_threads: maximum number of threads; no more are started than this process has cores.
+            num_threads: maximum number of threads; at most one for each core of this process is started.
             allowed_special: as for `encode`.
             disallowed_special: as for `encode`.
 
@@ -224,7 +224,7 @@ class Encoding:
                     raise SpecialTokenError
                 return self._core_bpe.encode_batch(texts, permission, threads)
             except (SpecialTokenError, TypeError, UnicodeEncodeError):
-                pass  # the first text with an error raises it below
+                pass  # encoding one by one raises the error of the first wrong text
             except InvalidTextError:
                 report.fell_back("tiktoken", "Encoding.encode_batch", "lone surrogates: encoded one by one")
         return list(map(partial(self.encode, allowed_special=allowed, disallowed_special=refused), texts))
@@ -236,11 +236,11 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """Ids that more text cannot change, and sequences of ids that can follow them; arguments as for `encode`.
+        """Returns ids that no further text can change, and sequences of ids that can follow; arguments as for `encode`.
 
         Returns:
-            The stable ids, and the possible continuations: the bytes of the stable ids and of a continuation begin with
-            the text.
+            The stable ids, and their possible continuations: the bytes of the stable ids with those of a continuation
+            begin with the text.
 
         Examples:
             >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
@@ -256,7 +256,7 @@ class Encoding:
         """The id of a token or a special token, by its text or its bytes.
 
         Raises:
-            KeyError: it is not in the vocabulary.
+            KeyError: the token is not in the vocabulary.
         """
         if isinstance(text_or_bytes, str):
             text_or_bytes = text_or_bytes.encode()
@@ -273,7 +273,7 @@ class Encoding:
         """The bytes of ids.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         return self._core_bpe.decode_bytes(tokens)
 
@@ -285,7 +285,7 @@ class Encoding:
             errors: policy for bytes that are not UTF-8, as in `bytes.decode`.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         if (core := self._plain_core) is not None and type(tokens) is list:
             try:
@@ -300,7 +300,7 @@ class Encoding:
         """The bytes of an id.
 
         Raises:
-            KeyError: it is not in the vocabulary.
+            KeyError: the id is not in the vocabulary.
         """
         try:
             if (found := self._bytes_by_id[token]) is not None:
@@ -315,15 +315,15 @@ class Encoding:
         """The bytes of each of many ids.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         return self._core_bpe.decode_tokens_bytes(tokens)
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
-        """The text of ids, and for each id the index of the first character that has bytes of it.
+        """Returns the text of ids, and for each id the index of the first character that its bytes belong to.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
             UnicodeDecodeError: the bytes are not UTF-8.
 
         Examples:
@@ -366,7 +366,7 @@ class Encoding:
         return set(self._special_tokens.keys())
 
     def is_special_token(self, token: int) -> bool:
-        """True for the id of a special token."""
+        """Tests whether an id is that of a special token."""
         if not isinstance(token, int):
             raise AssertionError(f"an id is an int, not {type(token).__name__}")
         return token in self._special_token_values
@@ -384,7 +384,7 @@ class Encoding:
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """`encode_ordinary`, for text without lone surrogates; tiktoken splits the text in Python here."""
+        """Calls `encode_ordinary`, for text without lone surrogates. (In tiktoken, this method splits text in Python.)"""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
@@ -414,7 +414,7 @@ class Encoding:
     # ── permission for special tokens ────────────────────────────────────────────────────────────────────────────
 
     def _resolved(self, allowed_special: Any, disallowed_special: Any) -> tuple[Set[str], Collection[str]]:
-        """Allowed special tokens and disallowed strings, not checked."""
+        """Returns the allowed special tokens and the disallowed strings, before any check."""
         if allowed_special == "all":
             allowed_special = self.special_tokens_set
         if disallowed_special == "all":
@@ -422,7 +422,7 @@ class Encoding:
         return allowed_special, disallowed_special
 
     def _checked(self, text: str, allowed_special: Any, disallowed_special: Any) -> Set[str]:
-        """Returns special tokens that may be matched: those that are allowed, and some that the text does not contain.
+        """Returns special tokens to permit: those that are allowed, and possibly some that the text does not contain.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -436,7 +436,7 @@ class Encoding:
 
 
 def report_missing_attributes() -> None:
-    """Records names that encodings do not have, for `jeton.compat.run`."""
+    """Begins to record names that encodings lack, for `jeton.compat.run`."""
     report.missing_attributes(Encoding, "tiktoken.Encoding")
 
 
