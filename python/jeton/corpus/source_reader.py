@@ -174,7 +174,7 @@ class ResolvedSource:
             return False  # reading the file will raise
 
     def is_readable_again(self) -> bool:
-        """True if the source can be read more than once; False for a pipe, a stream or an iterator."""
+        """Tests whether the source can be read more than once; False for a pipe, a stream or an iterator."""
         if self.files is not None:
             return self.size() is not None
         place = self.source.place

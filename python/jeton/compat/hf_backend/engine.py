@@ -31,7 +31,7 @@ CHARACTERS_PER_ID = 3  # low estimate; most texts have more characters per id
 _NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM that mean no
 
 
-class Unproven(Exception):  # noqa: N818 - no error: the caller calls the library
+class Unproven(Exception):  # noqa: N818 - not an error: the caller then calls the library
     """Raised if the result of a call may differ from that of Hugging Face's library; the message has the reason."""
 
 
@@ -67,7 +67,7 @@ class Engine:
     def encode_one(
         self, text: str, pair: str | None = None, *, add_special_tokens: bool = True, splits_special: bool = False
     ) -> list[int]:
-        """The ids of one text or pair, neither truncated nor padded.
+        """Returns the ids of one text or pair, without truncation and padding.
 
         Args:
             text: the text.
@@ -166,7 +166,7 @@ class Engine:
         offsets: bool = False,
         words: bool = False,
     ) -> Rows:
-        """The rows of many texts or pairs.
+        """Returns the rows of many texts or pairs.
 
         Args:
             texts: strings, or with `is_pretokenized` sequences of strings.
@@ -228,7 +228,7 @@ class Engine:
         return encoder.encode(first, second, cut)
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
-        """The text of ids.
+        """Returns the text of ids.
 
         Raises:
             Unproven: an id is unknown or not an integer.
@@ -239,7 +239,7 @@ class Engine:
             raise Unproven(f"{type(error).__name__} of Jeton") from None
 
     def decode_batch(self, rows: list[list[int]], *, skip_special_tokens: bool) -> list[str]:
-        """The text of each row.
+        """Returns the text of each row.
 
         Raises:
             Unproven: an id is unknown or not an integer.
@@ -260,12 +260,12 @@ def _permission(splits_special: bool) -> Literal["all", "raise"]:
 
 
 def width_of(width: int, padding: Mapping[str, Any]) -> int:
-    """The length of padded rows, rounded up."""
+    """Returns the length of padded rows, rounded up to ``pad_to_multiple_of``."""
     multiple = padding.get("pad_to_multiple_of") or 0
     return width + (-width % multiple if multiple > 0 else 0)
 
 
 def threads() -> int:
-    """Maximum number of threads: one if the environment variable TOKENIZERS_PARALLELISM says so."""
+    """Returns the maximum number of threads; it is 1 if the environment variable TOKENIZERS_PARALLELISM means no."""
     chosen = os.environ.get("TOKENIZERS_PARALLELISM")
     return 1 if chosen is not None and chosen.lower() in _NO else num_threads(None)

@@ -192,19 +192,19 @@ class SentencePieceProcessor:
         return enabled, nbest_size, alpha
 
     def encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to pieces."""
+        """Calls `encode`; returns pieces."""
         return self.encode(input, return_type=str, **kwargs)
 
     def encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to ids."""
+        """Calls `encode`; returns ids."""
         return self.encode(input, return_type=int, **kwargs)
 
     def encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to arrays."""
+        """Calls `encode`; returns arrays."""
         return self.encode(input, return_type="numpy", **kwargs)
 
     def encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to messages."""
+        """Calls `encode`; returns messages."""
         return self.encode(input, return_type="proto", **kwargs)
 
     def encode_as_offset_mapping(self, input: Any, **kwargs: Any) -> Any:
@@ -212,19 +212,19 @@ class SentencePieceProcessor:
         return self.encode(input, return_type="offset_mapping", **kwargs)
 
     def sample_encode_as_pieces(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as pieces."""
+        """Returns a random segmentation as pieces."""
         return self._sampled(str, input, nbest_size, alpha, kwargs)
 
     def sample_encode_as_ids(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as ids."""
+        """Returns a random segmentation as ids."""
         return self._sampled(int, input, nbest_size, alpha, kwargs)
 
     def sample_encode_as_numpy(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as arrays."""
+        """Returns a random segmentation as arrays."""
         return self._sampled("numpy", input, nbest_size, alpha, kwargs)
 
     def sample_encode_as_proto(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as messages."""
+        """Returns a random segmentation as messages."""
         return self._sampled("proto", input, nbest_size, alpha, kwargs)
 
     def _sampled(self, form: Any, input: Any, nbest_size: Any, alpha: Any, kwargs: dict[str, Any]) -> Any:
@@ -263,19 +263,19 @@ class SentencePieceProcessor:
         return forms.finished_nbest(form, result, isinstance(input, list))
 
     def nbest_encode_as_pieces(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to pieces."""
+        """Calls `nbest_encode`; returns pieces."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type=str, **kwargs)
 
     def nbest_encode_as_ids(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to ids."""
+        """Calls `nbest_encode`; returns ids."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type=int, **kwargs)
 
     def nbest_encode_as_numpy(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to arrays."""
+        """Calls `nbest_encode`; returns arrays."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type="numpy", **kwargs)
 
     def nbest_encode_as_proto(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to messages."""
+        """Calls `nbest_encode`; returns messages."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type="proto", **kwargs)
 
     def parallel_encode(
@@ -324,19 +324,19 @@ class SentencePieceProcessor:
         return forms.finished(form, result, is_batch)
 
     def parallel_encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to pieces."""
+        """Calls `parallel_encode`; returns pieces."""
         return self.parallel_encode(input, return_type=str, **kwargs)
 
     def parallel_encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to ids."""
+        """Calls `parallel_encode`; returns ids."""
         return self.parallel_encode(input, return_type=int, **kwargs)
 
     def parallel_encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to arrays."""
+        """Calls `parallel_encode`; returns arrays."""
         return self.parallel_encode(input, return_type="numpy", **kwargs)
 
     def parallel_encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to messages."""
+        """Calls `parallel_encode`; returns messages."""
         return self.parallel_encode(input, return_type="proto", **kwargs)
 
     # ── ids and pieces → text ─────────────────────────────────────────────────────────────────────────────────────────
@@ -401,7 +401,7 @@ class SentencePieceProcessor:
     # ── the vocabulary ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def get_piece_size(self) -> int:
-        """The number of pieces."""
+        """Returns the number of pieces."""
         return self._model.piece_size()  # type: ignore[no-any-return]
 
     def piece_to_id(self, piece: Any) -> Any:
@@ -409,11 +409,11 @@ class SentencePieceProcessor:
         return self._model.piece_to_id(piece)
 
     def id_to_piece(self, id: Any) -> Any:
-        """The piece of an id, or the pieces of a sequence."""
+        """Returns the piece of an id, or the pieces of a sequence."""
         return self._model.id_to_piece(id)
 
     def get_score(self, id: Any) -> Any:
-        """The score of an id, or the scores of a sequence."""
+        """Returns the score of an id, or the scores of a sequence."""
         return self._model.score(id)
 
     def is_unknown(self, id: Any) -> Any:
@@ -433,23 +433,23 @@ class SentencePieceProcessor:
         return self._model.is_byte(id)
 
     def unk_id(self) -> int:
-        """The id of ``<unk>``; -1 if there is none."""
+        """Returns the id of ``<unk>``; -1 if there is none."""
         return self._model.roles()[0]  # type: ignore[no-any-return]
 
     def bos_id(self) -> int:
-        """The id of ``<s>``; -1 if there is none."""
+        """Returns the id of ``<s>``; -1 if there is none."""
         return self._model.roles()[1]  # type: ignore[no-any-return]
 
     def eos_id(self) -> int:
-        """The id of ``</s>``; -1 if there is none."""
+        """Returns the id of ``</s>``; -1 if there is none."""
         return self._model.roles()[2]  # type: ignore[no-any-return]
 
     def pad_id(self) -> int:
-        """The id of ``<pad>``; -1 if there is none."""
+        """Returns the id of ``<pad>``; -1 if there is none."""
         return self._model.roles()[3]  # type: ignore[no-any-return]
 
     def serialized_model_proto(self) -> bytes:
-        """The content of the model file."""
+        """Returns the content of the model file."""
         return self._proto
 
     piece_size = get_piece_size

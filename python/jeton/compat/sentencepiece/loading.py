@@ -9,7 +9,7 @@ __all__ = ["UNLOADED", "read_file"]
 
 
 def read_file(filename: str | bytes) -> bytes:
-    """The content of a model file.
+    """Returns the content of a model file.
 
     Raises:
         TypeError: the argument is not a path as `str` or `bytes`.

@@ -31,7 +31,7 @@ Spec = dict[str, Any]  # values of a `NormalizerSpec`, by name
 
 
 def spec_of_model(data: bytes) -> Spec:
-    """The normalizer in the content of a model file.
+    """Returns the normalizer's spec from the content of a model file.
 
     Raises:
         RuntimeError: the data is not a model.
@@ -54,7 +54,7 @@ def charsmap_of(name: str) -> bytes:
     """
     if name == "identity":
         return b""
-    from ...training.character_maps import character_map  # imported on use, because programs that only encode do not need it
+    from ...training.character_maps import character_map  # imported on use: needed only for named rules
 
     try:
         return character_map(name)
@@ -203,7 +203,7 @@ class SentencePieceNormalizer:
             raise RuntimeError(str(error)) from None
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """The normalized text, or of each text of a list; with offsets, (text, starts in the input)."""
+        """Returns a normalized text, or a list of them; with offsets, (text, start in the input of each character)."""
         return self._normalizer.normalize(input, bool(with_offsets))
 
     def decompile(self) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ class ThreadPool:
         self._num_threads = _resolved(num_threads)
 
     def num_threads(self) -> int:
-        """The number of threads."""
+        """Returns the number of threads."""
         return self._num_threads
 
 

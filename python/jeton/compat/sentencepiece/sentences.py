@@ -22,7 +22,7 @@ _RARE = "\u2585"
 
 
 def lines_of(paths: Sequence[str], count: int) -> Iterator[bytes]:
-    """The first lines of files.
+    """Yields the first lines of files.
 
     Raises:
         RuntimeError: a file cannot be read.
@@ -40,7 +40,7 @@ def lines_of(paths: Sequence[str], count: int) -> Iterator[bytes]:
 
 
 def of_iterator(iterator: Any) -> Iterator[str | bytes]:
-    """The sentences of a caller's iterator, without their line ends.
+    """Yields the sentences of a caller's iterator, without their line ends.
 
     Raises:
         TypeError: the argument is not an iterator.

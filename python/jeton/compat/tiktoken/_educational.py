@@ -45,20 +45,20 @@ class SimpleBytePairEncoding:
         self._decoder = {id: token for token, id in mergeable_ranks.items()}
 
     def encode(self, text: str, visualise: Picture = "colour") -> list[int]:
-        """Returns the ids of a text; prints each merge in the form ``"colour"`` or ``"simple"``, or no merge for None."""
+        """Returns the ids of a text; prints a ``"colour"`` or ``"simple"`` picture of each merge, or none for None."""
         words = _words(text, self.pat_str)
         return [id for word in words for id in bpe_encode(self.mergeable_ranks, word, visualise=visualise)]
 
     def decode_bytes(self, tokens: list[int]) -> bytes:
-        """The bytes of ids."""
+        """Returns the bytes of ids."""
         return b"".join(self.decode_tokens_bytes(tokens))
 
     def decode(self, tokens: list[int]) -> str:
-        """The text of ids; U+FFFD replaces bytes that are not UTF-8."""
+        """Returns the text of ids; U+FFFD replaces bytes that are not UTF-8."""
         return self.decode_bytes(tokens).decode("utf-8", errors="replace")
 
     def decode_tokens_bytes(self, tokens: list[int]) -> list[bytes]:
-        """The bytes of each id."""
+        """Returns the bytes of each id."""
         return [self._decoder[token] for token in tokens]
 
     @staticmethod
@@ -151,7 +151,7 @@ def _merged(word: list[bytes], pair: tuple[bytes, bytes], token: bytes) -> list[
 
 
 def _words(text: str, pat_str: str) -> list[bytes]:
-    """The matches of the pattern."""
+    """Returns the matches of the pattern as bytes."""
     from json import dumps
 
     from ..._core import pretokenize_text

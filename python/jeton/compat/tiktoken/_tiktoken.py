@@ -49,7 +49,7 @@ def _build(
     whole_first: bool = True,
 ) -> _core.Tokenizer:
     """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
-    from ...definition import Bpe, Definition  # imported on use, because it takes longer than importing all of this package
+    from ...definition import Bpe, Definition  # on use: takes longer than importing this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
     return Definition(model, pretokenizer=pretokenizer).build(vocabulary)
@@ -121,7 +121,7 @@ class CoreBPE:
         """
         if not isinstance(allowed_special, set | frozenset):
             raise TypeError(f"allowed_special must be a set of strings, not {type(allowed_special).__name__}")
-        "".join(allowed_special).encode()  # raises
+        "".join(allowed_special).encode()  # raises for a lone surrogate
         if not allowed_special:
             return None
         permitted = self._internal_ids.keys() & allowed_special
@@ -143,7 +143,7 @@ class CoreBPE:
         return text
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text whose special tokens are plain text.
+        """Returns the ids of a text; the spelling of a special token is plain text.
 
         Raises:
             UnicodeEncodeError: the text contains a lone surrogate.
@@ -151,7 +151,7 @@ class CoreBPE:
         return self._encode(text, None)
 
     def encode(self, text: str, allowed_special: Set[str]) -> list[int]:
-        """The ids of a text. The spelling of a special token that is not allowed is plain text.
+        """Returns the ids of a text. The spelling of a special token that is not allowed is plain text.
 
         Raises:
             UnicodeEncodeError: the text contains a lone surrogate.
@@ -185,7 +185,7 @@ class CoreBPE:
         return memoryview(ids)
 
     def encode_batch(self, texts: list[str], permission: Any, threads: int) -> list[list[int]]:
-        """The ids of many texts.
+        """Returns the ids of many texts.
 
         Raises:
             InvalidTextError, SpecialTokenError: a text is invalid, or contains a special token that is not permitted.
@@ -196,7 +196,7 @@ class CoreBPE:
         return list(map(flat.__getitem__, map(slice, bounds, bounds[1:])))
 
     def encode_single_token(self, piece: bytes) -> int:
-        """The id of a token or of a special token.
+        """Returns the id of a token or of a special token.
 
         Raises:
             KeyError: there is no such token.
@@ -209,21 +209,21 @@ class CoreBPE:
         return found
 
     def token_id(self, piece: bytes) -> int | None:
-        """The rank of a token; None if there is none."""
+        """Returns the rank of a token; None if there is none."""
         found = self.core.find(piece, False)
         if found is None and not piece:
             return self.ranks.get(piece)
         return found if found is None or self._external is None else self._external[found]
 
     def encode_single_piece(self, piece: bytes) -> list[int]:
-        """The ids of bytes that the pattern does not split."""
+        """Returns the ids of bytes that the pattern does not split."""
         if not isinstance(piece, bytes):
             raise TypeError(f"a piece must be bytes, not {type(piece).__name__}")
         return self.external(self.unsplit.encode_text(piece.decode("latin-1")))
 
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
-        """Tokenizer without a pattern, for bytes as Latin-1 text, because the core splits bytes that are not UTF-8."""
+        """Tokenizer without a pattern, for bytes as Latin-1 text: the core splits at bytes that are not UTF-8."""
         return self._of_latin1(whole_first=True)
 
     @cached_property
@@ -248,13 +248,13 @@ class CoreBPE:
         return pieces[-1][0] if pieces else ""
 
     def _encode_bytes(self, data: bytes) -> list[int]:
-        """The ids of bytes, which need not be UTF-8."""
+        """Returns the ids of bytes, which need not be UTF-8."""
         from .unstable import encode_bytes
 
         return encode_bytes(self, data)
 
     def encode_with_unstable(self, text: str, allowed_special: Set[str]) -> tuple[list[int], list[list[int]]]:
-        """Ids that more text cannot change, and possible continuations: see `Encoding.encode_with_unstable`."""
+        """Returns ids that more text cannot change, and possible continuations: see `Encoding.encode_with_unstable`."""
         from .unstable import encode_with_unstable
 
         return encode_with_unstable(self, text, allowed_special)
@@ -262,7 +262,7 @@ class CoreBPE:
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids.
+        """Returns the bytes of ids.
 
         Raises:
             KeyError: an id is not in the vocabulary.
@@ -288,13 +288,13 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes. Of several tokens with an id, the mergeable one counts, or the first special one."""
+        """Id of the encoding -> bytes. If tokens share an id, the mergeable one counts, else the first special one."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of an id.
+        """Returns the bytes of an id.
 
         Raises:
             KeyError: the id is not in the vocabulary.
@@ -305,14 +305,14 @@ class CoreBPE:
         return found
 
     def token_bytes(self, token: int) -> bytes | None:
-        """The bytes of an id; None if it is not in the vocabulary."""
+        """Returns the bytes of an id; None if it is not in the vocabulary."""
         if self._external is None:
             return self.core.decoded(token)
         self.core.kind(token)  # raises if `token` is not an id
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """The bytes of each of many ids.
+        """Returns the bytes of each of many ids.
 
         Raises:
             KeyError: an id is not in the vocabulary.
@@ -368,7 +368,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """The bytes of each id, then as many None, so that a negative id gives None instead of indexing from the end."""
+        """The bytes of each id, then as many None, so that a negative id, which indexes from the end, gives None."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 

@@ -98,7 +98,7 @@ class Encoding:
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text; the spelling of special tokens is plain text."""
+        """Returns the ids of a text; the spelling of special tokens is plain text."""
         try:
             if (core := self._plain_core) is not None and isinstance(text, str):
                 return core.encode_text(text)
@@ -113,7 +113,7 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[int]:
-        """The ids of a text.
+        """Returns the ids of a text.
 
         Args:
             text: any `str`. Surrogate pairs are joined; a lone surrogate is replaced by U+FFFD.
@@ -157,7 +157,7 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> NDArray[np.uint32]:
-        """The ids of a text as uint32[n]; arguments as for `encode`.
+        """Returns the ids of a text as uint32[n]; arguments as for `encode`.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -178,7 +178,7 @@ class Encoding:
         return bpe.encode_array(text, bpe.permission_for(text, allowed), threads)
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
-        """The ids of many texts; the spelling of special tokens is plain text."""
+        """Returns the ids of many texts; the spelling of special tokens is plain text."""
         threads, texts = _threads(num_threads), list(text)
         if set(map(type, texts)) <= {str}:
             try:
@@ -195,7 +195,7 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
-        """The ids of many texts; arguments as for `encode`.
+        """Returns the ids of many texts; arguments as for `encode`.
 
         Args:
             text: the texts.
@@ -253,7 +253,7 @@ class Encoding:
         return self._core_bpe.encode_with_unstable(text, allowed)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of a token or a special token, by its text or its bytes.
+        """Returns the id of a token or a special token, by its text or its bytes.
 
         Raises:
             KeyError: the token is not in the vocabulary.
@@ -270,7 +270,7 @@ class Encoding:
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids.
+        """Returns the bytes of ids.
 
         Raises:
             KeyError: an id is not in the vocabulary.
@@ -278,7 +278,7 @@ class Encoding:
         return self._core_bpe.decode_bytes(tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids.
+        """Returns the text of ids.
 
         Args:
             tokens: ids.
@@ -297,7 +297,7 @@ class Encoding:
         return self._core_bpe.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of an id.
+        """Returns the bytes of an id.
 
         Raises:
             KeyError: the id is not in the vocabulary.
@@ -312,7 +312,7 @@ class Encoding:
         return found
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """The bytes of each of many ids.
+        """Returns the bytes of each of many ids.
 
         Raises:
             KeyError: an id is not in the vocabulary.
@@ -337,14 +337,14 @@ class Encoding:
     def decode_batch(
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """The texts of many sequences of ids; `num_threads` as in `encode_batch`."""
+        """Returns the texts of many sequences of ids; `num_threads` as in `encode_batch`."""
         threads, rows = _threads(num_threads), list(batch)
         if errors == "replace" and (found := self._core_bpe.decode_lists(rows, threads, as_text=True)) is not None:
             return found
         return list(map(partial(self.decode, errors=errors), rows))
 
     def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """The bytes of many sequences of ids; `num_threads` as in `encode_batch`."""
+        """Returns the bytes of many sequences of ids; `num_threads` as in `encode_batch`."""
         threads, rows = _threads(num_threads), list(batch)
         found = self._core_bpe.decode_lists(rows, threads, as_text=False)
         return list(map(self._core_bpe.decode_bytes, rows)) if found is None else found
@@ -352,7 +352,7 @@ class Encoding:
     # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
     def token_byte_values(self) -> list[bytes]:
-        """The bytes of all tokens that are not special, sorted."""
+        """Returns the bytes of all tokens that are not special, sorted."""
         return self._core_bpe.token_byte_values()
 
     @property
@@ -379,16 +379,16 @@ class Encoding:
     # ── private, in tiktoken too ─────────────────────────────────────────────────────────────────────────────────
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of a text or bytes that the pattern does not split, without special tokens."""
+        """Returns the ids of a text or bytes that the pattern does not split, without special tokens."""
         piece = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """Calls `encode_ordinary`, for text without lone surrogates. (In tiktoken, this method splits text in Python.)"""
+        """Calls `encode_ordinary`, for text without lone surrogates. (In tiktoken, it splits text in Python.)"""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes, which need not be UTF-8, without special tokens."""
+        """Returns the ids of bytes, which need not be UTF-8, without special tokens."""
         return self._core_bpe._encode_bytes(text)
 
     def __getstate__(self) -> object:
@@ -461,7 +461,7 @@ def _is_empty(tokens: Any) -> bool:
 
 
 def _threads(given: int | None) -> int:
-    """The number of threads of a batch."""
+    """Returns the number of threads of a batch."""
     if given is None:
         return available_threads(None)
     if given <= 0:

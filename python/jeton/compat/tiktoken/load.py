@@ -202,7 +202,7 @@ def data_gym_to_mergeable_bpe_ranks(
     pairs = list(map(str.split, merges))
     if not set(map(len, pairs)) <= {2}:
         raise ValueError(f"{vocab_bpe_file}: a line does not have two symbols")
-    alphabet = sorted(range(256), key=lambda byte: ord(spell_bytes(bytes([byte]))))  # GPT-2's order: printable bytes are first
+    alphabet = sorted(range(256), key=lambda byte: ord(spell_bytes(bytes([byte]))))  # printable bytes are first
     tokens = [bytes([byte]) for byte in alphabet] + _unspelled(map("".join, pairs))
     ranks = dict(zip(tokens, range(len(tokens)), strict=True))
     spelled: dict[str, Any] = json.loads(read_file_cached(encoder_json_file, encoder_json_hash))

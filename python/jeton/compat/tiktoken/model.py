@@ -45,7 +45,7 @@ def _table(name: str) -> dict[str, str]:
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of a model's encoding.
+    """Returns the name of a model's encoding.
 
     Raises:
         KeyError: there is no model of this name in the tables.
@@ -63,7 +63,7 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of a model.
+    """Returns the encoding of a model.
 
     Raises:
         KeyError: there is no model of this name in the tables.

@@ -96,7 +96,7 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def list_encoding_names() -> list[str]:
-    """Names of all encodings.
+    """Returns the names of all encodings.
 
     Examples:
         >>> "cl100k_base" in list_encoding_names()

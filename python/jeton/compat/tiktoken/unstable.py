@@ -34,7 +34,7 @@ _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u300
 
 
 def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
-    """The ids of bytes.
+    """Returns the ids of bytes.
 
     From the first invalid byte on, bytes are joined with the last match of the pattern before them, and encoded without
     a pattern.
@@ -119,7 +119,7 @@ def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
     """Returns the slice of a sorted sequence of tokens that begin with `prefix`."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
-    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # the least bytes that are greater than all with the prefix
+    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all with the prefix
     return slice(start, None if after is None else bisect_left(tokens, after, start))
 
 
@@ -132,7 +132,7 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """The tokens if the pattern splits before a white space at the end, as ``\\s+(?!\\S)`` does."""
+    """Returns the tokens if the pattern splits before white space at the end, as ``\\s+(?!\\S)``; else None."""
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]
     if not head or end not in _WHITE_SPACE:

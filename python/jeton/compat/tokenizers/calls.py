@@ -1,9 +1,11 @@
 """`Call`: the inputs of one call of `encode` or `encode_batch`, and the columns of its results, computed on access.
 
-Ids come with the call; offsets, words and tokens encode the texts again, all of the call at once, because most callers
-read ids only. A call keeps the engine of its state, so later changes of the tokenizer do not affect its results.
+A call computes only ids, because most callers use only these. On the first access to offsets, words or tokens, all
+texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
+affect its results.
 
-Results that the engine does not prove come from the original package (`fallback`) if it is installed.
+Results of the engine that may differ from the original's are computed by the original package (`fallback`), if it is
+installed.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ class Call:
         return max(rows.width, int(rows.lengths[row]))
 
     def column(self, name: str, row: int) -> list[Any]:
-        """A new list of the values of a column."""
+        """Returns the values of a column for a row, as a new list."""
         found = self._cache.get(name)
         if found is None:
             if name == "tokens":
@@ -212,7 +214,7 @@ class Call:
                 tokens[at] = each
 
     def _known(self, ids: list[int], row: int) -> list[int]:
-        """Returns ids that all have spellings: replaces padding by another id, because a padding id can be any integer."""
+        """Replaces the ids of padding by an id that has a spelling, because a padding id can be any integer."""
         own = int(self.rows.lengths[row])
         if own == len(ids):
             return ids
@@ -262,7 +264,7 @@ class Call:
         )
 
     def overflowing(self, row: int) -> list[Encoding]:
-        """The pieces that truncation removed from a row."""
+        """Returns the pieces that truncation removed from a row."""
         if not self.may_overflow(row):
             return []
         settings = dict(self.settings)
@@ -326,7 +328,7 @@ class TextCall(Call):
         self._ids = ids
 
     def length(self, row: int) -> int:
-        """Number of ids."""
+        """Returns the number of ids."""
         return len(self._ids)
 
     def _known(self, ids: list[int], row: int) -> list[int]:
@@ -446,7 +448,7 @@ class FramedCall(Call):
         return cls(built, text, settings, fallback, frame, ids)
 
     def length(self, row: int) -> int:
-        """Number of ids."""
+        """Returns the number of ids."""
         return len(self.ids)
 
     def may_overflow(self, row: int) -> bool:

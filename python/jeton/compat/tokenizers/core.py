@@ -139,7 +139,7 @@ class Tokenizer:
         )
 
     def to_str(self, pretty: bool = False) -> str:
-        """The content of a `tokenizer.json`.
+        """Returns the content of a `tokenizer.json`.
 
         Args:
             pretty: whether the JSON is indented, on several lines.
@@ -314,7 +314,7 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original package in a state; no other code uses it during the call."""
+        """Calls a function with a tokenizer of the original package in a state, which no other call uses meanwhile."""
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
@@ -430,7 +430,7 @@ class Tokenizer:
         return self._decoded([id_list(ids)], skip_special_tokens)[0]
 
     def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
-        """The text of many sequences of ids, on several threads."""
+        """Returns the text of many sequences of ids, on several threads."""
         skip_special_tokens = flag(skip_special_tokens, "skip_special_tokens")
         rows = items(sequences)
         built = self._state.current()
@@ -464,13 +464,13 @@ class Tokenizer:
     # ── vocabulary ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token; None if there is none."""
+        """Returns the id of a token; None if there is none."""
         if not isinstance(token, str):
             raise TypeError(f"argument 'token': '{type(token).__name__}' object is not an instance of 'str'")
         return self._state.token_to_id(token)
 
     def id_to_token(self, id: int) -> str | None:
-        """The spelling of an id; None if there is none."""
+        """Returns the spelling of an id; None if there is none."""
         return self._state.id_to_token(u32(id))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
@@ -507,7 +507,7 @@ class Tokenizer:
         return num_new
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """Number of tokens that the post-processor adds to a text or a pair."""
+        """Returns the number of tokens that the post-processor adds to a text or a pair."""
         is_pair = flag(is_pair, "is_pair")
         processor = self._state.stage("post_processor")
         return 0 if processor is None else processor.num_special_tokens_to_add(is_pair)
@@ -832,7 +832,7 @@ def _lines(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _texts(iterator: Iterator[Any]) -> Iterator[str]:
-    """Texts of an iterator whose elements are texts or iterables of them."""
+    """Yields the texts of an iterator whose elements are texts or iterables of them."""
     for each in iterator:
         if isinstance(each, str):
             yield each

@@ -45,7 +45,7 @@ class Decoder(Part):
         return Decoder._of_cell(Cell({"type": "Custom"}, decoder))
 
     def decode(self, tokens: Any) -> str:
-        """The text of tokens.
+        """Returns the text of tokens.
 
         Examples:
             >>> WordPiece().decode(["low", "##er"])

@@ -229,13 +229,13 @@ class Encoding:
         return None if found is None or not token_index < len(offsets) else offsets[token_index]
 
     def token_to_word(self, token_index: int) -> int | None:
-        """Index of the pretoken of a token."""
+        """Returns the index of the pretoken of a token."""
         found = self.token_to_sequence(token_index)
         words = self._column("words")
         return None if found is None or not token_index < len(words) else words[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """Range of tokens of a pretoken."""
+        """Returns the range of tokens of a pretoken."""
         word, sequence = _u32(word_index, "word_index"), _size(sequence_index, "sequence_index")
         start, end = self._range(sequence)
         words = self._column("words")[start:end]
@@ -249,7 +249,7 @@ class Encoding:
         return start + first, start + last
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """Range of characters of a pretoken."""
+        """Returns the range of characters of a pretoken."""
         found = self.word_to_tokens(word_index, sequence_index)
         if found is None:
             return None

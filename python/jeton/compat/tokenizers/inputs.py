@@ -113,7 +113,7 @@ def _pair(value: Any) -> tuple[Any, Any] | None:
 
 
 def items(value: Any) -> list[Any]:
-    """The elements of a sequence.
+    """Returns the elements of a sequence.
 
     Raises:
         TypeError: the value is not a sequence, or it is a string.

@@ -104,7 +104,7 @@ class Model(Part):
         return {name: state[name] for name in order if name in state}
 
     def members(self) -> Members:
-        """The JSON of the vocabulary and of the merges; None for a model without merges."""
+        """Returns the JSON of the vocabulary and of the merges; None for a model without merges."""
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
@@ -136,7 +136,7 @@ class Model(Part):
     # ── calls ──
 
     def tokenize(self, sequence: Any) -> list[Any]:
-        """The tokens of a text, which is passed to the model unchanged.
+        """Returns the tokens of a text, which is passed to the model unchanged.
 
         Examples:
             >>> [token.value for token in WordPiece({"low": 0, "##er": 1, "[UNK]": 2}).tokenize("lower")]
@@ -169,7 +169,7 @@ class Model(Part):
             if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
                 return None
             values = [data[at:end].decode() for at, end in spans]  # the text, also of unknown characters
-        if options["type"] == "BPE" and options["unk_token"] is None:  # the original's ranges do not count unknown characters
+        if options["type"] == "BPE" and options["unk_token"] is None:  # ranges omit unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
                 spans = list(pairwise(ends))
@@ -187,11 +187,11 @@ class Model(Part):
             yield bare.removesuffix(suffix) if at == len(tokens) - 1 else bare
 
     def token_to_id(self, token: Any) -> int | None:
-        """The id of a token; None if there is none."""
+        """Returns the id of a token; None if there is none."""
         return self.entries.ids.get(text(token))
 
     def id_to_token(self, id: Any) -> str | None:
-        """The token with an id; None if there is none."""
+        """Returns the token with an id; None if there is none."""
         return self.entries.tokens.get(size_32(id))
 
     def save(self, folder: Any, prefix: Any = None, name: Any = None) -> list[str]:
@@ -322,7 +322,7 @@ class BPE(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, merges: Any, **options: Any) -> BPE:
-        """The model of a `vocab.json` and a `merges.txt`."""
+        """Returns the model of a `vocab.json` and a `merges.txt`."""
         vocab, merges = text(vocab), text(merges)
         prefix = "Error while reading BPE files: "
         return cls(*reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix), **options)
@@ -381,7 +381,7 @@ class WordPiece(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, **options: Any) -> WordPiece:
-        """The model of a `vocab.txt`."""
+        """Returns the model of a `vocab.txt`."""
         return cls(cls.read_file(vocab), **options)
 
     def _files(self) -> dict[str, bytes]:
@@ -421,7 +421,7 @@ class WordLevel(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, unk_token: Any = None) -> WordLevel:
-        """The model of a `vocab.json`."""
+        """Returns the model of a `vocab.json`."""
         return cls(cls.read_file(vocab), unk_token)
 
 

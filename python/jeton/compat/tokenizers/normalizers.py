@@ -51,7 +51,7 @@ class Normalizer(Part):
         self.original().normalize(normalized)
 
     def normalize_str(self, sequence: Any) -> str:
-        """The normalized text.
+        """Returns the normalized text.
 
         Examples:
             >>> Lowercase().normalize_str("LOW")

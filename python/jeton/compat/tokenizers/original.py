@@ -35,7 +35,7 @@ def _folder() -> Path | None:
 
 
 def extension_or_none() -> Any:
-    """The package's extension module; None if it is not installed."""
+    """Returns the package's extension module; None if it is not installed."""
     loaded = sys.modules.get("tokenizers.tokenizers")
     if loaded is not None and getattr(loaded, "__file__", None):
         return loaded
@@ -56,7 +56,7 @@ def extension_or_none() -> Any:
 
 
 def extension(feature: str, why: str = "") -> Any:
-    """The package's extension module.
+    """Returns the package's extension module.
 
     Args:
         feature: the feature that needs it, for the error and the record of `jeton.compat.run`.
@@ -76,7 +76,7 @@ def extension(feature: str, why: str = "") -> Any:
 
 
 def module(name: str = "") -> Any:
-    """The package's extension module, or one of its submodules, such as ``normalizers``.
+    """Returns the package's extension module, or one of its submodules, such as ``normalizers``.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.

@@ -60,7 +60,7 @@ class PreTokenizer(Part):
         self.original().pre_tokenize(pretok)
 
     def pre_tokenize_str(self, sequence: Any) -> list[tuple[str, tuple[int, int]]]:
-        """The pretokens of a text, with their ranges in characters.
+        """Returns the pretokens of a text, with their ranges in characters.
 
         Examples:
             >>> WhitespaceSplit().pre_tokenize_str("low er")
@@ -108,7 +108,7 @@ class ByteLevel(PreTokenizer):
 
     @staticmethod
     def alphabet() -> list[str]:
-        """The 256 characters of the byte alphabet."""
+        """Returns the 256 characters of the byte alphabet."""
         return [_core.spell_bytes(bytes([byte])) for byte in range(256)]
 
 
@@ -140,7 +140,7 @@ class Metaspace(PreTokenizer):
 
     Args:
         replacement: the mark.
-        prepend_scheme: when a mark is prepended: ``"always"``, ``"first"`` (only to the first part of a text), ``"never"``.
+        prepend_scheme: when a mark is prepended: ``"always"``, ``"first"`` (to a text's first part only), ``"never"``.
         split: whether the text is split.
 
     Examples:

@@ -35,7 +35,7 @@ class PostProcessor(Part):
     kind = "post_processor"
 
     def num_special_tokens_to_add(self, is_pair: Any) -> int:
-        """Number of tokens that are added to a text, or to a pair.
+        """Returns the number of tokens that are added to a text, or to a pair.
 
         Examples:
             >>> BertProcessing(("[SEP]", 1), ("[CLS]", 0)).num_special_tokens_to_add(True)

@@ -122,7 +122,7 @@ def pretty(text: str) -> str:
     """
     top = json.loads(text)
     model, large = top["model"], {}
-    for name in ("vocab", "merges"):  # indented separately, because json's encoder with indentation is in Python and slow
+    for name in ("vocab", "merges"):  # json's own indentation is too slow for these
         if model.get(name):
             large[name], model[name] = _entry_lines(model[name]), 0
     written = json.dumps(top, ensure_ascii=False, indent=2)
@@ -136,6 +136,6 @@ def _entry_lines(entries: Any) -> str:
     if isinstance(entries, dict):
         inner = json.dumps(entries, ensure_ascii=False, separators=(",\n      ", ": "))[1:-1]
         return f"{{\n      {inner}\n    }}"
-    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]  # a separator that no JSON string contains
+    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]  # a separator that is in no string
     inner = inner.replace("]\0[", "\n      ],\n      [\n        ").replace("\0", ",\n        ")
     return f"[\n      [\n        {inner}\n      ]\n    ]"

@@ -125,7 +125,7 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Ids whose offsets are not trimmed: Unigram's unknown token, for which the original trims by the shown text."""
+        """Unigram's unknown token, if offsets are trimmed: the original trims its offsets by the text that it shows."""
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
@@ -162,7 +162,7 @@ class Built(Engine):
 
     @cached_property
     def shown_ids(self) -> frozenset[int]:
-        """Ids whose shown token is the matched text: added tokens that strip white space, and Unigram's unknown token."""
+        """Ids that are shown as the text that they match: Unigram's unknown token, added tokens that strip spaces."""
         model = self.tok.definition.model
         shown = {id for id, token in self.state.added.items() if token.lstrip or token.rstrip}
         if isinstance(model, Unigram) and model.unk_token:
@@ -348,7 +348,7 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # computed before the loop, as in the original
+                next_id = self._next_id()  # before this token is added: the new ids of a call begin there
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
@@ -389,7 +389,7 @@ class State:
         return self._size
 
     def members(self) -> Members:
-        """The vocabulary and the merges of the model, as JSON."""
+        """Returns the vocabulary and the merges of the model, as JSON."""
         return self._members() if self.model is None else self.model.members()
 
     def _written(self) -> Members:
@@ -418,7 +418,7 @@ class State:
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            if part is not None:  # other components may have changed since they were recorded
+            if part is not None:  # only this one: others may have changed since they were recorded
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
@@ -440,7 +440,7 @@ class State:
         return {"type": self._tok.definition.model.type, **self.options}
 
     def stage_json(self, kind: str) -> Any:
-        """JSON of a component."""
+        """Returns the JSON of a component."""
         part = self.objects.get(kind)
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
@@ -473,7 +473,7 @@ class State:
         return found | self._ids if with_added else found
 
     def to_json(self, settings: Mapping[str, Any], *, without_custom: bool = False) -> str:
-        """The content of a `tokenizer.json`.
+        """Returns the content of a `tokenizer.json`.
 
         Args:
             settings: truncation and padding as JSON.
@@ -575,7 +575,7 @@ class State:
         return read_parsed(top, self.spelled, source="the tokenizer", drops_unknown=True)
 
     def _shared(self, top: dict[str, Any]) -> Tokenizer | None:
-        """Returns a tokenizer with the last build's vocabulary, if only components have changed; None if entries may have."""
+        """Returns a tokenizer with the last build's vocabulary; None if not only components, but entries may differ."""
         last = self._tok
         if last is None or (self.model is not None and self.model.version != self._model_version):
             return None

@@ -52,7 +52,7 @@ class DecodeStream:
         Raises:
             Exception: the text of all ids does not begin with the text of the earlier ids.
         """
-        if not hasattr(tokenizer, "_splits_special"):  # no `isinstance`, because the module of `Tokenizer` imports this one
+        if not hasattr(tokenizer, "_splits_special"):  # `Tokenizer` cannot be imported here: it imports this module
             raise TypeError(
                 f"argument 'tokenizer': '{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'"
             )

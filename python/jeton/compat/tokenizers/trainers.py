@@ -150,7 +150,7 @@ class Trainer(Part):
 
         Args:
             texts: the corpus.
-            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that are applied to texts, as objects or as JSON; None for a
+            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that are applied to texts, as objects or JSON; None for a
                 missing stage.
             added: added tokens of the tokenizer so far; not used.
             model: the model to train; options that training does not set are kept.

@@ -62,7 +62,7 @@ def wrong(value: object, expected: str) -> TypeError:
 
 
 def flag(value: Any) -> bool:
-    """Converter of True or False, also of NumPy's.
+    """Converts True or False, also NumPy's, to `bool`.
 
     Examples:
         >>> flag(True)
@@ -76,7 +76,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Converter of a string, which must not contain lone surrogates.
+    """Converts a string without lone surrogates; raises for other values.
 
     Examples:
         >>> text("low")
@@ -90,14 +90,14 @@ def text(value: Any) -> str:
 
 
 def character(value: Any) -> str:
-    """Converter of a string of one character."""
+    """Converts a string of one character; raises for other values."""
     if len(text(value)) != 1:
         raise ValueError("expected a string of length 1")
     return str(value)
 
 
 def size(value: Any) -> int:
-    """Converter of an unsigned 64-bit integer."""
+    """Converts an unsigned 64-bit integer; raises for other values."""
     number = index(value)
     if number < 0:
         raise OverflowError("can't convert negative int to unsigned")
@@ -107,7 +107,7 @@ def size(value: Any) -> int:
 
 
 def size_32(value: Any) -> int:
-    """Converter of an unsigned 32-bit integer, such as an id."""
+    """Converts an unsigned 32-bit integer, such as an id; raises for other values."""
     number = index(value)
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C long")
@@ -117,14 +117,14 @@ def size_32(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """Converter of a real number."""
+    """Converts a real number to `float`; raises for other values."""
     if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError(f"must be real number, not {type(value).__name__}")
     return float(value)
 
 
 def single(value: Any) -> float:
-    """Converter of a number to the shortest decimal with the same value in single precision.
+    """Converts a number to the shortest decimal with the same value in single precision.
 
     Examples:
         >>> single(0.1), widened(single(0.1))
