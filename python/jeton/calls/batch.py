@@ -160,7 +160,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             pad_id: the id to fill with; None is the tokenizer's padding token.
 
         Raises:
-            ConfigError: a row is longer than `length`; the tokenizer has no padding token and `pad_id` is None.
+            ConfigError: a row is longer than `length`, or `pad_id` is None and the tokenizer has no padding token.
 
         Examples:
             >>> import jeton

@@ -38,7 +38,7 @@ class Truncation:
     """Options of truncation: arguments of `Tokenizer.encode_batch`, which documents them.
 
     Raises:
-        ConfigError: a wrong option; names it.
+        ConfigError: an option has a wrong value; names the option.
     """
 
     max_length: int | None = None

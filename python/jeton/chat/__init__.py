@@ -422,8 +422,9 @@ def _checked(tok: ChatTokenizer, template: object) -> str:
         template: a name in `PRESETS`, or Jinja source.
 
     Raises:
-        ChatTemplateError: a preset whose special tokens the tokenizer lacks, an unknown name, or a broken template.
-        ConfigError: not a string.
+        ChatTemplateError: the tokenizer lacks special tokens of the preset, there is no such preset, or the template is
+            broken.
+        ConfigError: the template is not a string.
     """
     if not isinstance(template, str) or not template:
         raise wrong("template", template, "a chat template (a string)")
@@ -466,7 +467,7 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
 
 
 def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -> list[bool]:
-    """Marks each token that overlaps a generated run; an empty span counts as one character."""
+    """Returns for each token whether it overlaps a generated range; an empty span counts as one character."""
     import numpy as np
 
     first, last = np.array(generated).T

@@ -6,11 +6,10 @@ Text that the template writes is encoded once. Before it is appended, the templa
 rendering is compared with the previous one (`proof`):
 
 1. the rendering must begin with the text of the previous prompt, generation prompt included;
-2. the text that follows must be the reply: the sampled text, up to white space, or a message of the caller with all of
-   its fields;
-3. the rest is appended, without the stop token if the model sampled it.
+2. then it must have the reply: the sampled text, up to white space, or all fields of the message that the caller gives;
+   3. the text after the reply is appended, without the stop token if the model sampled it.
 
-If a condition fails, nothing is appended.
+If condition 1 or 2 fails, nothing is appended.
 
 Time: each turn takes a rendering of at most 50 messages and an encoding of the new text. In a longer conversation,
 messages in the middle are left out of the rendering if that removes exactly their text; the template is then assumed
@@ -134,7 +133,7 @@ class _Part(NamedTuple):
     Attributes:
         start, end: half-open range of indices into the ids of the conversation.
         encoded: the text and its ids.
-        shift: number that is added to the index of a rendered message for its index in the conversation.
+        shift: difference of a message's index in the conversation and its index in the rendering.
         reply: index of the sampled message before the text; None for the first prompt.
         opened: index of the message that the generation prompt at the end begins; None for the text that closes a turn.
     """
@@ -301,7 +300,7 @@ class Conversation:
             The ids that were appended to `ids`. None if nothing was appended; `refusal` has the reason.
 
         Raises:
-            ConfigError: no turn was sampled since the last call, or `messages` are not messages.
+            ConfigError: no turn has been sampled since the last call, or `messages` is not a list of messages.
             SpecialTokenError: as `Tokenizer.chat`.
         """
         if self._reply is None:
@@ -413,12 +412,12 @@ class Conversation:
         return self.refusal is None
 
     def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
-        """Renders all messages; if the text differs from that of the partial renderings, returns a description why.
+        """Renders all messages; if the text differs from that of the partial renderings, returns the reason.
 
         Args:
             added: messages that are being added.
             cut: number of characters that the addition drops from the end of the text so far.
-            text: text that the addition appends after that.
+            text: text that the addition then appends.
         """
         rendering = self._render([*self._rendered, *added], True)
         expected = "".join(self._texts)
@@ -433,7 +432,7 @@ class Conversation:
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds where the text that follows the text of `ids` starts in a rendering.
+        """Finds the start of the new text in a rendering: the text after that of `ids`.
 
         Args:
             rendering: messages, the reply, and messages after it.

@@ -279,7 +279,7 @@ class _TokenSlice(NamedTuple):
         encoding: the encoding.
         rows: the tokens.
         byte_range: the bytes of `encoding`'s text that they cover.
-        byte_shift, char_shift: numbers that are added to spans of `encoding` for spans of the whole text.
+        byte_shift, char_shift: offsets to add to spans of `encoding`, to get spans of the whole text.
     """
 
     encoding: Encoding

@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at a truth value or null, which `slots` does not find: they are not unique."""
+        """Splits the text after a key at a truth value or null. `slots` does not find these, as they are not unique."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):

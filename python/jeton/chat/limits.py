@@ -316,9 +316,9 @@ class RenderBudget:
     def own(self, result: Any, *inputs: Any) -> Any:
         """Assigns an origin to a plain `str` that an operation computed from `inputs`.
 
-        If any input is not text of the template, the result is not either, so it never becomes a control token. If
-        template text among the inputs spells a special token, the origin is ``mixed``: it is unknown who wrote that
-        token in the result.
+        If any input has text that the template did not write, the result does not count as the template's, and never
+        becomes a control token. If template text among the inputs spells a special token, the origin is ``mixed``: it
+        is unknown who wrote that token in the result.
         """
         if not isinstance(result, str) or isinstance(result, TracedStr):
             return result

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reply", "ReplyParser", "ReplyTokenizer"]
 
-_FIRST_CONTROL = 0xF0000  # private-use characters, one for each special token
+_FIRST_CONTROL = 0xF0000  # first of the private-use characters that represent special tokens
 _MAX_PROOFS = 12  # maximum number of renderings of the whole conversation for one reply
 _MAX_GRAMMARS = 64
 _NOT_RENDERED = "the rendering lacks {!r} of the generation prompt"

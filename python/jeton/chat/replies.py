@@ -684,7 +684,7 @@ def _shared_prefix(texts: Sequence[str]) -> str:
 
 
 def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
-    """Splits indices into runs of consecutive indices."""
+    """Splits ascending indices into lists of consecutive ones: 1, 2, 5 → [1, 2], [5]."""
     row: list[int] = []
     for index in indices:
         if row and index != row[-1] + 1:

@@ -48,7 +48,7 @@ def read_request(request: Any) -> ChatRequest:
     """Converts a request, or a list of messages.
 
     Raises:
-        ConfigError: neither a list of messages nor a request.
+        ConfigError: the argument is neither a list of messages nor a request.
         UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
 
     Examples:

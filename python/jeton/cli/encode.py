@@ -82,7 +82,7 @@ def encode(
 
 
 def _encode_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: InputText, form: str) -> None:
-    """Encodes one text, then writes it. Nothing is written before encoding has succeeded: no output is partial."""
+    """Encodes one text, then writes it. It writes only after encoding has succeeded, so no output is partial."""
 
     def use(data: bytes | str) -> tuple[Any, bytes | str]:
         if form == "tokens":

@@ -140,7 +140,7 @@ def _refuse(message: str) -> None:
 
 
 def _report(libraries: list[str], process: int) -> None:
-    if os.getpid() != process:  # a forked process, whose record is a copy
+    if os.getpid() != process:  # a forked process: its record is a copy, which is not reported
         return
     from .originals import names_of
 

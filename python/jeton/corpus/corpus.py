@@ -52,7 +52,7 @@ class Corpus:
             files: ``"text"``, ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.
 
     Raises:
-        ConfigError: an invalid option or type.
+        ConfigError: an option or the type of a source is invalid.
 
     Examples:
         >>> import jeton
@@ -111,8 +111,8 @@ class Corpus:
         """Returns the files that are read, in order, and unread files in folders. Documents in memory have no files.
 
         Raises:
-            FileNotFoundError: no such file, no match, or a folder without files that are read.
-            ConfigError: one file belongs to sources with different options.
+            FileNotFoundError: there is no such file, a glob has no match, or no file of a folder is read.
+            ConfigError: the same file belongs to sources with different options.
 
         Examples:
             >>> import jeton, pathlib, tempfile

@@ -44,9 +44,9 @@ def open_corpus(
         Its reader. Paths have been expanded; no document has been read.
 
     Raises:
-        FileNotFoundError: no such file, no match for the glob, or a folder without files.
-        ConfigError: an invalid option or type.
-        MissingDependencyError: a URL without fsspec.
+        FileNotFoundError: there is no such file, a glob has no match, or a folder has no files.
+        ConfigError: an option or the type of a source is invalid.
+        MissingDependencyError: fsspec, which URLs need, is not installed.
 
     Examples:
         >>> [document.data for document in open_corpus(["one", b"two", {"text": "three"}])]

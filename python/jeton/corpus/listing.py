@@ -149,7 +149,7 @@ class Lister:
             options: unit of a document and weight; compared if an earlier place has the same file.
 
         Raises:
-            FileNotFoundError: no such file, no match, or a folder without files that are read.
+            FileNotFoundError: there is no such file, a glob has no match, or no file of a folder is read.
             ConfigError: an earlier place has the same file with another weight.
         """
         found: dict[str, tuple[int, list[str]]] = {}

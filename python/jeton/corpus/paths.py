@@ -97,7 +97,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
         skips: report folders that cannot be read to `unread`, instead of raising.
 
     Raises:
-        FileNotFoundError: no such file, or no match.
+        FileNotFoundError: there is no such file, or the glob has no match.
         OSError: a folder cannot be read.
         MissingDependencyError: for a URL, fsspec or the package for its protocol is not installed.
 

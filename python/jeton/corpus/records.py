@@ -167,7 +167,7 @@ def csv_header(stream: BinaryIO, delimiter: str) -> list[str]:
 def csv_texts(
     stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str, keep: KeptFields | None = None
 ) -> Iterator[Group]:
-    """Yields the texts of a column of a CSV with a header; their numbers are those of their first lines.
+    """Yields the texts of a column of a CSV with a header, each with the number of its first line.
 
     Quotes are parsed as in RFC 4180: a quoted value can contain line ends. Blank lines are ignored.
 
@@ -302,7 +302,7 @@ def tar_texts(
 
     Args:
         stream: the archive; members that are not read are skipped if it can seek.
-        field, name, handler, conversations: as `json_texts`.
+        field, name, handler, conversations: as for `json_texts`.
         unread: called with the suffix and the name of each member that is not read.
         encoding: encoding of ``.txt``.
         keep: fields of the sample's ``.json`` to keep.

@@ -37,7 +37,7 @@ class Source:
         encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None is that of the whole corpus.
 
     Raises:
-        ConfigError: an unsupported type of place, or a weight that is not a positive number.
+        ConfigError: the type of `place` is not supported, or `weight` is not a positive number.
 
     Examples:
         >>> import jeton
@@ -79,7 +79,7 @@ def check_documents(documents: object) -> None:
     """Checks the value of `documents=`.
 
     Raises:
-        ConfigError: neither ``"file"`` nor ``"line"``.
+        ConfigError: the value is neither ``"file"`` nor ``"line"``.
     """
     if documents not in ("file", "line"):
         raise ConfigError(f'{keyword("documents", documents)}: expected "file" or "line"')

@@ -85,7 +85,7 @@ def pretokenized(
         sentences: the sentences.
         normalizer: normalizer of the sentences.
         pretokenizer: function from a normalized sentence to its chunks.
-        symbols: texts that are replaced by boundaries first.
+        symbols: texts that are replaced by boundaries before the sentence is split.
         max_bytes: maximum number of bytes of a sentence; longer sentences are skipped.
         may_differ: whether the concatenated chunks are allowed to differ from the sentence.
 

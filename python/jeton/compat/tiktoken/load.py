@@ -138,7 +138,7 @@ def read_rank_file(url: str, sha256: str) -> RankFile:
 
 
 def _lenient(data: bytes, source: str) -> dict[bytes, int]:
-    """Parses a rank file as tiktoken: any white space between token and rank, and any form of integer for Python."""
+    """Parses a rank file as tiktoken: any white space can separate token and rank, and Python reads the integer."""
     from base64 import b64decode
 
     ranks = {}

@@ -729,7 +729,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton rejects by the original package, if it is installed; its own errors are raised.
+    """Reads a file that Jeton rejects, by the original package if it is installed; raises the original's errors.
 
     Raises:
         Exception: both reject the file.

@@ -101,7 +101,7 @@ class Fuse(Decoder):
 
 
 class Metaspace(Decoder):
-    """Replaces the mark that the pre-tokenizer `Metaspace` inserts by spaces.
+    """Replaces marks, which the pre-tokenizer `Metaspace` has put in place of spaces, by spaces.
 
     Args:
         replacement: the mark.

@@ -44,7 +44,7 @@ class Entries:
 
     @classmethod
     def of(cls, vocab: Any, merges: list[tuple[str, str]] | None) -> Entries:
-        """Creates entries from objects without a copy: token → id or a list of (piece, score), and merges."""
+        """Creates entries that refer to given objects: token → id or a list of (piece, score), and merges."""
         made = cls(lambda: (_written(vocab), None if merges is None else to_json(merges).encode()))
         vars(made).update(vocab=vocab, merges=merges)
         return made

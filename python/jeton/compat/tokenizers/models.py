@@ -322,7 +322,7 @@ class BPE(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, merges: Any, **options: Any) -> BPE:
-        """Returns the model of a `vocab.json` and a `merges.txt`."""
+        """Creates a model from a `vocab.json` and a `merges.txt`."""
         vocab, merges = text(vocab), text(merges)
         prefix = "Error while reading BPE files: "
         return cls(*reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix), **options)
@@ -381,7 +381,7 @@ class WordPiece(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, **options: Any) -> WordPiece:
-        """Returns the model of a `vocab.txt`."""
+        """Creates a model from a `vocab.txt`."""
         return cls(cls.read_file(vocab), **options)
 
     def _files(self) -> dict[str, bytes]:
@@ -421,7 +421,7 @@ class WordLevel(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, unk_token: Any = None) -> WordLevel:
-        """Returns the model of a `vocab.json`."""
+        """Creates a model from a `vocab.json`."""
         return cls(cls.read_file(vocab), unk_token)
 
 
