@@ -44,7 +44,7 @@ class PreparedTemplate(NamedTuple):
     def render(
         self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool
     ) -> tuple[str, list[RenderedRun]]:
-        """Renders messages; see `template.render`."""
+        """Renders messages with these variables; see `template.render`."""
         own = {**self.own, "add_generation_prompt": add_generation_prompt}
         return render(self.source, messages, self.given, own, self.controls)
 
@@ -64,7 +64,7 @@ def prepare(
 
     Raises:
         ConfigError: wrong arguments.
-        ChatTemplateError: no such template, or the tokenizer lacks special tokens of a preset.
+        ChatTemplateError: there is no such template, or the tokenizer lacks special tokens of a preset.
     """
     if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
         raise ConfigError('variables must be a mapping, such as {"enable_thinking": False}', option="variables")
@@ -94,10 +94,10 @@ def _are_objects(values: Any) -> bool:
 
 
 def presets_for(tok: HasCore) -> list[str]:
-    """Returns the names in `PRESETS` whose special tokens a tokenizer has: those of the most tokens first.
+    """Returns the names in `PRESETS` whose special tokens a tokenizer has, presets with the most tokens first.
 
-    The tokens show which format a tokenizer was made for, and not that its model was trained on it. For a preset that
-    is not in the list, ``PRESETS[name].tokens`` names the tokens to add.
+    The tokens indicate the format that a tokenizer was made for. They do not prove that its model was trained on this
+    format. For a preset that is not in the list, ``PRESETS[name].tokens`` has the tokens to add.
 
     Examples:
         >>> import jeton
@@ -112,12 +112,12 @@ def presets_for(tok: HasCore) -> list[str]:
 
 
 def added_spellings(tok: HasCore) -> set[str]:
-    """Returns the spellings of all added tokens; models have marks as ``<think>`` as tokens that are not special."""
+    """Returns the spellings of all added tokens, because markers such as ``<think>`` are often not special."""
     return {content for _, content, _, _ in tok._core.added_tokens()}
 
 
 def _remedy(tok: HasCore) -> str:
-    """Tells how a tokenizer without a chat template gets one."""
+    """Returns advice for the error that a tokenizer has no chat template."""
     names = presets_for(tok)
     if not names:
         return (

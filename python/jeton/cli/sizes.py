@@ -16,7 +16,7 @@ from .streams import input_corpus, write, write_json
 
 
 class _Sizes(click.ParamType[list[int]]):
-    """Parameter type of comma-separated sizes: 8000,16000 or 8k,16k."""
+    """Type of a parameter that is a comma-separated list of sizes: 8000,16000 or 8k,16k."""
 
     name = "sizes"
 
