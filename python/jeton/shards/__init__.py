@@ -21,8 +21,8 @@ making      all steps in one call, also to add inputs or to repair; splitting: i
             mixing: a folder for each source of a mix_file, and amounts (mix, mix_exports); scripts: jobs of arrays
 ```
 
-A task is a function of its pieces of the inputs, the options and its number. Its output does not depend on workers,
-runners, batches or interruptions, so tasks run anywhere, in any order, any number of times.
+The output of a task depends only on its pieces of the inputs, the options and its number, not on workers, runners,
+batches or interruptions. So tasks can run on any machine, in any order, any number of times.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class ShardLoader:
         return len(self._numbers(0))
 
     def _numbers(self, position: int, part: int = 0, num_parts: int = 1) -> range:
-        """The batches of this rank from a position on, or those of one of several processes that share them."""
+        """Returns the batches of this rank from a position on, or those of one of several processes that share them."""
         first = position + (self._rank - position) % self._world_size
         end = self.num_batches
         if self._drop_last:
@@ -210,11 +210,11 @@ class ShardLoader:
         self.epoch, self._position = self.epoch + 1, 0
 
     def _part(self) -> tuple[int, int]:
-        """This process among those that share the batches of a rank, and their number."""
+        """Returns this process among those that share the batches of a rank, and their number."""
         return 0, 1
 
     def _given(self, made: dict[str, Any]) -> dict[str, Any]:
-        """A batch as a caller gets it."""
+        """Returns a batch as a caller gets it."""
         return made
 
     def _located(self, numbers: range, epoch: int) -> Iterator[_Located]:
@@ -287,7 +287,7 @@ class ShardLoader:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """The position, as JSON. It is the same for all ranks that have read equally many batches.
+        """Returns the position, as JSON. It is the same for all ranks that have read equally many batches.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -348,7 +348,7 @@ class ShardLoader:
 
 
 def _restored(blend: Blend, options: dict[str, Any], tensors: str, position: int) -> ShardLoader:
-    """A loader that was pickled."""
+    """Returns a loader that was pickled."""
     made = loader(blend, tensors=tensors, **options)
     made._position = position
     return made
@@ -375,7 +375,7 @@ def _ahead(
 
 @cache
 def _torch_loader() -> type[ShardLoader]:
-    """The class of loaders that give tensors."""
+    """Returns the class of loaders that give tensors."""
     torch = import_optional("torch", "tensors='torch'")
     data = import_optional("torch.utils.data", "tensors='torch'")
 

@@ -177,7 +177,7 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
 
 
 def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
-    """Size and hash of the file of the tokenizer; None for counts.
+    """Returns the size and hash of the file of the tokenizer; None for counts.
 
     Raises:
         ShardError: it is missing.
@@ -188,12 +188,12 @@ def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
 
 
 def _facts(data: bytes) -> dict[str, Any]:
-    """Size and hash of a file."""
+    """Returns the size and hash of a file."""
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _index(plan: Plan, shards: list[dict[str, Any]]) -> dict[str, bytes]:
-    """Files that name all shards, for readers of the format."""
+    """Returns files that name all shards, for readers of the format."""
     return {} if plan.format == COUNTS else LAYOUTS[plan.format].index(shards, plan.shard_facts)
 
 
@@ -230,7 +230,7 @@ def manifest_of(
 
 
 def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest with the version of Jeton and the date, taken from the stored one if nothing else differs.
+    """Returns a manifest with the version of Jeton and the date, taken from the stored one if nothing else differs.
 
     SOURCE_DATE_EPOCH, in seconds, replaces the date, as reproducible builds define it.
     """
@@ -246,7 +246,7 @@ def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def input_root(paths: Sequence[str]) -> str:
-    """The deepest folder that has all of some files, with a slash at its end.
+    """Returns the deepest folder that has all of some files, with a slash at its end.
 
     Examples:
         >>> input_root(["/data/web/a.jsonl", "/data/web2/b.jsonl"]), input_root(["s3://bucket/a.jsonl"])
@@ -258,7 +258,7 @@ def input_root(paths: Sequence[str]) -> str:
 
 
 def _extras(plan: Plan, pad: int | None) -> dict[str, Any]:
-    """Entries of the manifest for a shuffle, with the shards of each generation, packing, and a loss mask."""
+    """Returns entries of the manifest for a shuffle, with the shards of each generation, packing, and a loss mask."""
     extras: dict[str, Any] = {} if plan.shuffle is None else {"shuffle": plan.shuffle}
     if plan.packing is not None:
         extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
@@ -273,7 +273,7 @@ def _extras(plan: Plan, pad: int | None) -> dict[str, Any]:
 
 
 def _generations(plan: Plan) -> tuple[int, ...]:
-    """Shards of each generation of a shuffle; empty for one."""
+    """Returns shards of each generation of a shuffle; empty for one."""
     return tuple(len(one.buckets) for one in plan.generations) if plan.shuffle is not None and plan.grown else ()
 
 
@@ -347,7 +347,7 @@ class Totals:
         }
 
     def _pieces(self, task: int) -> list[dict[str, Any]]:
-        """Files and ranges of a task; paths are relative to the root of the inputs."""
+        """Returns files and ranges of a task; paths are relative to the root of the inputs."""
         pieces = []
         for piece in self._plan.tasks[task].pieces:
             path = self._plan.inputs[piece.input].path[len(self._root) :]
@@ -420,7 +420,7 @@ class Totals:
         return file if number is None else f"{file}:{number + self._lines[file]}"
 
     def report(self, joined: dict[str, Any] | None) -> Report:
-        """The report."""
+        """Returns the report."""
         return Report(
             format=self._plan.format,
             dtype=self._plan.dtype,
@@ -444,7 +444,7 @@ class Totals:
         )
 
     def arguments(self) -> dict[str, Any]:
-        """Entry of the manifest: the totals of each argument, if there are several."""
+        """Returns the entry of the manifest: the totals of each argument, if there are several."""
         totals = {name: row._asdict() for name, row in self._known_arguments().items()}
         return {"arguments": totals} if totals else {}
 
@@ -456,12 +456,12 @@ class Totals:
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 
     def _conversation_facts(self) -> dict[str, Any] | None:
-        """The policy for conversations that are longer than a row, and its totals."""
+        """Returns the policy for conversations that are longer than a row, and its totals."""
         policy = (self._plan.conversations or {}).get("too_long")
         return None if policy is None else {"policy": policy, **self._conversations}
 
     def _packing_facts(self) -> dict[str, Any] | None:
-        """Totals of packing, with the share of ids that are not padding."""
+        """Returns the totals of packing, with the share of ids that are not padding."""
         options = self._plan.packing
         if options is None:
             return None

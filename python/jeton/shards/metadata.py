@@ -37,7 +37,7 @@ BLOCK = 1 << 24  # bytes that are searched for line ends at a time
 
 
 def metadata_of(place: Places) -> Sequence[bytes]:
-    """The metadata of documents, as JSON: the fields that were kept, or file and number.
+    """Returns the metadata of documents, as JSON: the fields that were kept, or file and number.
 
     Examples:
         >>> metadata_of(Places("a.txt", None, 1)), metadata_of(Places("b.txt", [3, 4], 2))[1]
@@ -51,7 +51,7 @@ def metadata_of(place: Places) -> Sequence[bytes]:
 
 
 def shard_writer(files: OutputFiles, stem: str, plan: Plan) -> ShardWriter:
-    """The writer of a shard: that of its format, and of the metadata if the plan has some."""
+    """Returns the writer of a shard: that of its format, and of the metadata if the plan has some."""
     writer = LAYOUTS[plan.format].writer(files, stem, plan.shard_facts)
     if plan.keep is None:
         return writer
@@ -93,7 +93,7 @@ class _MetadataWriter(ShardWriter):
 
 
 def line_ends(data: NDArray[np.uint8]) -> Int64:
-    """One past the end of each line of a file.
+    """Returns one past the end of each line of a file.
 
     Examples:
         >>> line_ends(np.frombuffer(b'{}\\n[1]\\n', np.uint8)).tolist()
@@ -157,7 +157,7 @@ class Metadata(Sequence[Any]):
             raise self._damaged(shard, f"line {at + 1}: {error}") from None
 
     def _shard(self, number: int) -> tuple[NDArray[np.uint8], Int64]:
-        """The file of a shard, and the ends of its lines."""
+        """Returns the file of a shard, and the ends of its lines."""
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number]

@@ -95,7 +95,7 @@ class Mix:
         return {name: float(taken / total) for name, taken in exact.items()}
 
     def blend(self) -> Blend:
-        """The mix as a source of `loader`, whose epoch has each source as often as the mix takes it.
+        """Returns the mix as a source of `loader`, whose epoch has each source as often as the mix takes it.
 
         Raises:
             UnsupportedFeatureError: a URL, or a format that other libraries read; as `open`.
@@ -115,7 +115,7 @@ class Mix:
         return blend(shares)
 
     def to_json(self) -> dict[str, Any]:
-        """The mix as JSON."""
+        """Returns the mix as JSON."""
         shares = self.shares
         sources = {
             name: {**vars(source), "epochs": float(source.epochs), "taken": source.taken, "share": shares[name]}
@@ -124,7 +124,7 @@ class Mix:
         return {"folder": self.folder, "tokens": self.tokens, "sources": sources}
 
     def to_markdown(self) -> str:
-        """The mix as a table."""
+        """Returns the mix as a table."""
         rows = [("source", "documents", "tokens", "epochs", "tokens of the mix", "share"), ("---",) * 6]
         for name, source in self.sources.items():
             has, share = f"{source.documents:,}", f"{self.shares[name]:.2%}"
@@ -174,7 +174,7 @@ def write_mix(output: str | os.PathLike[str], settings: MixFile) -> None:
 
 
 def resolved(settings: MixFile, output: str | os.PathLike[str], folders: Mapping[str, str] | None = None) -> Mix:
-    """The amounts of a mix, from the manifests of its sources.
+    """Returns the amounts of a mix, from the manifests of its sources.
 
     Args:
         settings: the mix.
@@ -226,14 +226,14 @@ def _check_alike(manifests: Mapping[str, Mapping[str, Any]], where: str) -> None
 
 
 def _size(manifest: Mapping[str, Any]) -> tuple[int, int]:
-    """Items and ids of a folder."""
+    """Returns items and ids of a folder."""
     length = manifest.get("row_length")
     items = sum(shard["documents" if length is None else "rows"] for shard in manifest["shards"])
     return items, manifest["tokens"] if length is None else items * length
 
 
 def _amounts(settings: MixFile, sizes: Mapping[str, tuple[int, int]]) -> dict[str, Fraction]:
-    """Ids that a mix takes of each source."""
+    """Returns the ids that a mix takes of each source."""
     found: dict[str, Fraction] = {}
     weights: dict[str, Fraction] = {}
     for name, source in settings.sources.items():

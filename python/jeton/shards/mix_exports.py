@@ -39,7 +39,7 @@ SPLITS = {"train": (TRAIN,), "valid": (VALIDATION, "valid"), "test": ("test",)}
 
 
 def mixture_settings(output: str | os.PathLike[str], system: str) -> str:
-    """The settings of a mix, of a folder of shards, or of one in parts, for a training system.
+    """Returns the settings of a mix, of a folder of shards, or of one in parts, for a training system.
 
     Args:
         output: a folder of `make_mix`, `make` or `make_split`.
@@ -84,7 +84,7 @@ def _is_made(folder: str | os.PathLike[str]) -> bool:
 
 
 def _mix(output: str | os.PathLike[str]) -> Mix:
-    """The mix of a folder; of ordinary shards, each document once."""
+    """Returns the mix of a folder; of ordinary shards, each document once."""
     if ShardFolder(output).has(MIX) or not ShardFolder(output).has(MANIFEST):
         return mix(output)
     folder = os.fspath(output)
@@ -93,7 +93,7 @@ def _mix(output: str | os.PathLike[str]) -> Mix:
 
 
 def _per_split(output: str | os.PathLike[str], system: str) -> str:
-    """Megatron's settings of a folder in parts."""
+    """Returns Megatron's settings of a folder in parts."""
     if system != "megatron":
         train = folder_in(output, TRAIN)
         raise ConfigError(f"{os.fspath(output)} has parts, but {system} takes one; pass {train}", option="output")
@@ -124,7 +124,7 @@ def _megatron(made: Mix) -> Iterator[tuple[float, str]]:
 
 
 def _olmo(made: Mix) -> str:
-    """The settings as YAML, with strings in the form of JSON."""
+    """Returns the settings as YAML, with strings in the form of JSON."""
     lines = [f"# requested_tokens: {made.tokens}", "sources:"]
     shares = made.shares
     for name, source in made.sources.items():
@@ -145,7 +145,7 @@ def _olmo(made: Mix) -> str:
 
 
 def _manifest(folder: str, format: str) -> Mapping[str, Any]:
-    """The manifest of a source, which must have a format."""
+    """Returns the manifest of a source, which must have a format."""
     manifest = ShardFolder(folder).load_manifest()
     if manifest["format"] != format:
         message = f"{folder} has shards of format {manifest['format']!r}, but {format} reads only its own"

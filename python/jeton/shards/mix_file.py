@@ -135,18 +135,18 @@ class MixFile:
         return cls(name, made, tokens)
 
     def to_json(self) -> dict[str, Any]:
-        """The amounts, for ``mix.json``."""
+        """Returns the amounts, for ``mix.json``."""
         tokens = {} if self.tokens is None else {"tokens": str(self.tokens)}
         return {**tokens, "sources": {name: source.to_json() for name, source in self.sources.items()}}
 
     def each_once(self) -> MixFile:
-        """A copy that takes each source whole and once, as for validation."""
+        """Returns a copy that takes each source whole and once, as for validation."""
         once = {name: SourceSettings("epochs", Fraction(1), corpus=one.corpus) for name, one in self.sources.items()}
         return MixFile(self.name, once)
 
 
 def _source(settings: object, name: str, where: str, folder: Path | None) -> SourceSettings:
-    """The settings of a source; `folder`: that of its paths, None without paths."""
+    """Returns the settings of a source; `folder`: that of its paths, None without paths."""
     if not NAME.fullmatch(name):
         message = f"{where}: {name!r} is not the name of a folder, of letters, digits, '-', '_' and '.'"
         raise FormatError(message, format="mix")
@@ -186,7 +186,7 @@ def _corpus(settings: Mapping[str, Any], where: str, folder: Path) -> Corpus:
 
 
 def _number(value: object, where: str) -> Fraction:
-    """A positive number: an integer, a decimal, or a text such as ``"20B"``."""
+    """Returns a positive number: an integer, a decimal, or a text such as ``"20B"``."""
     found = None
     if isinstance(value, str) and (match := NUMBER.fullmatch(value)):
         found = Fraction(match[1]) * UNITS[match[2]]

@@ -60,11 +60,11 @@ class Folder(NamedTuple):
         return "documents" if self.facts.row_length is None else "rows"
 
     def items(self) -> list[int]:
-        """Number of items of each shard."""
+        """Returns the number of items of each shard."""
         return [shard[self.unit] for shard in self.manifest["shards"]]
 
     def tokens(self) -> list[int]:
-        """Number of ids of each shard, with padding."""
+        """Returns the number of ids of each shard, with padding."""
         length = self.facts.row_length
         return [shard["tokens"] if length is None else shard["rows"] * length for shard in self.manifest["shards"]]
 
@@ -89,13 +89,13 @@ class OpenShard:
         return origins
 
     def spans(self, items: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of items."""
+        """Returns the starts and ends of items."""
         if self._row_length is None:
             return self.documents.spans(items)
         return items * self._row_length, (items + 1) * self._row_length
 
     def boundaries(self, start: int, end: int) -> Int64:
-        """Boundaries of documents inside of a range of ids, which is not empty.
+        """Returns boundaries of documents inside of a range of ids, which is not empty.
 
         Raises:
             ShardError: they are not ascending.
@@ -107,7 +107,7 @@ class OpenShard:
         return found
 
     def loss_mask(self, start: int, end: int) -> NDArray[np.uint8]:
-        """A copy of the loss mask of a range of ids, of a packed shard that of rows."""
+        """Returns a copy of the loss mask of a range of ids, of a packed shard that of rows."""
         if self.documents.mask is not None:
             return self.documents.mask[start:end].copy()
         mask = np.ones(end - start, np.uint8)
@@ -125,7 +125,7 @@ class OpenShard:
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
-        """Number of ids of padding at the end of a row, whose boundaries are `first` to `last`.
+        """Returns the number of ids of padding at the end of a row, whose boundaries are `first` to `last`.
 
         Padding is the last piece of a row. A document may have the same ids, so the origins decide. They are in another
         file and are therefore only read for rows that end in the padding id.
@@ -234,7 +234,7 @@ class OpenShards:
         return made
 
     def _pieces(self, starts: Int64, rows: Int64, length: int) -> tuple[Int64, Int64, Int64, Int64]:
-        """Ranges of ids, as pieces that are in one shard each, by shard.
+        """Returns the ranges of ids, as pieces that are in one shard each, by shard.
 
         Returns:
             Of each piece: its shard, its first id there, its length, and its place in the flattened rows.

@@ -23,7 +23,7 @@ ROUNDS = 6  # 4 suffice for large sizes; the halves of small ones have few bits
 
 
 def permuted(numbers: Int64, size: int, *key: int) -> Int64:
-    """The items of a permutation at some of its places.
+    """Returns the items of a permutation at some of its places.
 
     Args:
         numbers: places, from 0 to size - 1.
@@ -49,7 +49,7 @@ def permuted(numbers: Int64, size: int, *key: int) -> Int64:
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of splitmix64."""
+    """Returns the finalizer of splitmix64."""
     values = (values ^ values >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ values >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return values ^ values >> np.uint64(31)

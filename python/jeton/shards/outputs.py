@@ -54,7 +54,7 @@ class OutputFile(io.RawIOBase):
         return len(view)
 
     def facts(self) -> dict[str, Any]:
-        """Size and hash."""
+        """Returns the size and hash."""
         return {"bytes": self.num_bytes, "sha256": self._sha.hexdigest()}
 
 
@@ -88,7 +88,7 @@ class OutputFiles:
         return self._open[name]
 
     def temporary(self) -> BinaryIO:
-        """A temporary file for reading and writing, on the disk of the folder if it is local."""
+        """Returns a temporary file for reading and writing, on the disk of the folder if it is local."""
         return self._storage.temporary()
 
     def __enter__(self) -> Self:
@@ -106,7 +106,7 @@ class OutputFiles:
 
 
 def sha256_of(path: Path) -> str:
-    """Hash of a file."""
+    """Returns the hash of a file."""
     sha = hashlib.sha256()
     with path.open("rb") as file:
         while data := file.read(READ_BYTES):

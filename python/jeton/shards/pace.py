@@ -33,7 +33,7 @@ class Pace(NamedTuple):
 
 
 def pace_of(folder: ShardFolder, stage: Stage) -> Pace:
-    """The rate of a stage."""
+    """Returns the rate of a stage."""
     times = folder.storage.times(stage.folder)
     sizes = {task.number: task.num_bytes for task in stage.tasks}
     found = [(times[name], sizes[number]) for name, number in _numbered(times) if number in sizes]
@@ -41,7 +41,7 @@ def pace_of(folder: ShardFolder, stage: Stage) -> Pace:
 
 
 def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
-    """The rate of tasks: times at which they completed, and their bytes.
+    """Returns the rate of tasks: times at which they completed, and their bytes.
 
     Examples:
         >>> _pace([(50, 10), (60, 30), (70, 20)], 75)
@@ -60,13 +60,13 @@ def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
 
 
 def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Names of completions, and the numbers of their tasks."""
+    """Returns the names of completions, and the numbers of their tasks."""
     stems = ((name, name.removesuffix(".json")) for name in names if name.endswith(".json"))
     return [(name, int(stem)) for name, stem in stems if stem.isdecimal()]
 
 
 def count_skipped(folder: ShardFolder, plan: Plan, done: Sequence[int]) -> int | None:
-    """Records that tasks of the first stage have skipped; None if a completion is being replaced."""
+    """Returns records that tasks of the first stage have skipped; None if a completion is being replaced."""
     stage, total = plan.stages[0], 0
     try:
         for data in folder.storage.read(f"{stage.folder}/{number:05}.json" for number in done):

@@ -58,7 +58,7 @@ class Packed(NamedTuple):
 def packing_of(
     tok: Tokenizer, pack: int | None, method: str, rest: str, pad: str | None, eos: int | None
 ) -> dict[str, Any] | None:
-    """The options of packing for a plan; None without.
+    """Returns the options of packing for a plan; None without.
 
     Raises:
         ConfigError: an invalid option, or no token for padding.
@@ -102,7 +102,7 @@ def check_packing(options: Mapping[str, Any]) -> None:
 
 
 def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
-    """The id of padding: the id of the given token, else that of the role pad, else eos."""
+    """Returns the id of padding: the id of the given token, else that of the role pad, else eos."""
     if pad is not None:
         if pad not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
@@ -182,5 +182,5 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
 
 
 def _row_ends(pieces: NDArray[np.int64], row: int) -> Int64:
-    """Number of pieces up to the end of each row."""
+    """Returns the number of pieces up to the end of each row."""
     return np.flatnonzero(np.cumsum(pieces) % row == 0) + 1

@@ -247,7 +247,7 @@ class Plan:
         return 0, *self.grown, len(self.inputs)
 
     def _num_buckets(self, bounds: tuple[int, int]) -> int:
-        """Number of buckets of a generation of inputs."""
+        """Returns the number of buckets of a generation of inputs."""
         return max(1, -(-sum(map(expected_bytes, self.inputs[slice(*bounds)])) // self.task_bytes))
 
     @cached_property
@@ -264,7 +264,7 @@ class Plan:
         return tuple(found)
 
     def generation_of(self, number: int, folder: str) -> Generation:
-        """The generation of a task of a stage, which has a folder of completions."""
+        """Returns the generation of a task of a stage, which has a folder of completions."""
         return next(one for one in self.generations if number in (one.tasks if folder == SPOOL else one.buckets))
 
     def _check_number(self, number: int) -> None:
@@ -334,7 +334,7 @@ class Plan:
         return _sha256(self._options)
 
     def identity(self, number: int, folder: str = DONE) -> str:
-        """SHA-256 of all that determines the bytes of a task; stored in its completion file.
+        """Returns SHA-256 of all that determines the bytes of a task; stored in its completion file.
 
         It excludes the error policy, because a task in which nothing was skipped or replaced is the same under each.
 
@@ -347,7 +347,7 @@ class Plan:
         return self._read_identity(number)
 
     def _read_identity(self, number: int) -> str:
-        """Identity of a task that reads inputs."""
+        """Returns the identity of a task that reads inputs."""
         pieces = [[*self.inputs[piece.input][:3], piece.start, piece.end] for piece in self.tasks[number].pieces]
         facts = [self._options_digest, number, pieces]
         if self.shuffle is not None:
@@ -360,7 +360,7 @@ class Plan:
         return {one: _sha256([one.buckets.start, *map(self._read_identity, one.tasks)]) for one in self.generations}
 
     def corpus(self) -> Corpus:
-        """The options of reading, as a `Corpus`."""
+        """Returns the options of reading, as a `Corpus`."""
         return Corpus([], **self.reading)
 
     @cached_property
@@ -376,7 +376,7 @@ class Plan:
     def reader(
         self, task: Task, check: Callable[[], None] = lambda: None, on_skip: OnSkip | None = None
     ) -> RangeReader:
-        """Reader of the documents of a task.
+        """Returns the reader of the documents of a task.
 
         Args:
             task: the task.
@@ -405,7 +405,7 @@ class Plan:
         return reader
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON."""
+        """Returns the plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in LEFT_OUT:
             if facts[name] in (None, ()):
@@ -468,7 +468,7 @@ class Plan:
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
 
     def grown_from(self, stored: Plan, folder: str) -> Plan:
-        """The plan of a folder whose inputs are listed again: with those that are new at the end.
+        """Returns the plan of a folder whose inputs are listed again: with those that are new at the end.
 
         Earlier inputs keep their order. The listing may have new ones between them, as a sorted one does.
 
@@ -558,13 +558,13 @@ def _check_options(plan: Plan) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message; a chat template has thousands of characters."""
+    """Returns a value in a message; a chat template has thousands of characters."""
     text = repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def reading_of(corpus: Corpus) -> dict[str, Any]:
-    """The options of reading of a corpus.
+    """Returns the options of reading of a corpus.
 
     Raises:
         ConfigError: a sample, which is not supported.
@@ -577,12 +577,12 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
 
 
 def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
-    """The files of a corpus, as `list_arguments`."""
+    """Returns the files of a corpus, as `list_arguments`."""
     return tuple(file for _, files in list_arguments(corpus) for file in files)
 
 
 def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
-    """The items of a corpus as they were given, each with its files, in order, with size and version.
+    """Returns the items of a corpus as they were given, each with its files, in order, with size and version.
 
     Raises:
         ConfigError: the corpus has in-memory documents, streams, pipes, or sources with their own options.
@@ -619,7 +619,7 @@ def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[t
 
 
 def _readable_identity(file: str) -> tuple[int | None, str]:
-    """Size and version of a file; if it cannot be read, 0 and `UNREADABLE` with the reason."""
+    """Returns the size and version of a file; if it cannot be read, 0 and `UNREADABLE` with the reason."""
     try:
         found = identity_of(file)
         if not is_remote(file) and not os.access(file, os.R_OK):
@@ -633,14 +633,14 @@ def _readable_identity(file: str) -> tuple[int | None, str]:
 
 
 def renewed(file: InputFile) -> InputFile:
-    """An input with its current size and version; unchanged if it can no longer be read."""
+    """Returns an input with its current size and version; unchanged if it can no longer be read."""
     size, version = _readable_identity(file.path)
     now = InputFile(file.path, size or 0, version)
     return file if size is None or not now.is_readable or now[:3] == file[:3] else now
 
 
 def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
-    """The paths, globs, folders and URLs of a corpus.
+    """Returns the paths, globs, folders and URLs of a corpus.
 
     Raises:
         ConfigError: the corpus has in-memory documents, streams, or sources with their own options.
@@ -649,7 +649,7 @@ def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
 
 
 def _place(place: Any) -> str | PathLike[str]:
-    """The path of an item of a corpus."""
+    """Returns the path of an item of a corpus."""
     if isinstance(place, Source):
         for option in ("field", "documents", "encoding"):
             if getattr(place, option) is not None:

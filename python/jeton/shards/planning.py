@@ -267,7 +267,7 @@ def difference_of(stored: Plan, made: Plan) -> str:
 
 
 def _names(keep: Sequence[str]) -> tuple[str, ...] | None:
-    """The fields to keep; None without any."""
+    """Returns the fields to keep; None without any."""
     names = tuple(strings(keep, "keep"))
     if names and not is_names(names):
         wrong_one = next(name for name in names if not name or names.count(name) > 1)
@@ -313,7 +313,7 @@ def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
 
 
 def added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
-    """The id of bos or eos, if it is added: for `append_eos=` and `prepend_bos=`.
+    """Returns the id of bos or eos, if it is added: for `append_eos=` and `prepend_bos=`.
 
     Raises:
         ConfigError: the tokenizer has no such role or special token.
@@ -377,7 +377,7 @@ class Status:
         return self.done == self.total
 
     def to_json(self) -> dict[str, Any]:
-        """The status as JSON."""
+        """Returns the status as JSON."""
         return {**vars(self), "missing": list(self.missing)}
 
 

@@ -17,7 +17,7 @@ __all__ = ["has_no_input", "moved_plan", "touched_inputs"]
 
 
 def moved_plan(plan: Plan, moved: Mapping[str, str]) -> Plan:
-    """The plan with moved inputs; `moved`: old prefix of their paths -> new one. The longest prefix wins.
+    """Returns the plan with moved inputs; `moved`: old prefix of their paths -> new one. The longest prefix wins.
 
     Raises:
         ConfigError: not a mapping of paths, or no input has one of the prefixes.
@@ -70,7 +70,7 @@ def has_no_input(plan: Plan, tasks: Iterable[Task]) -> bool:
 
 
 def touched_inputs(plan: Plan, task: Task) -> int:
-    """Number of inputs of a task that have the planned size and another time of modification, or ETag.
+    """Returns the number of inputs of a task that have the planned size and another time of modification, or ETag.
 
     Raises:
         ShardError: one has another size.

@@ -137,7 +137,7 @@ class Report:
         return sum(count for count, _ in self.skipped.values())
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON."""
+        """Returns the report as JSON."""
         facts = dict(vars(self))
         for name in OPTIONAL:
             if not facts[name]:
@@ -218,7 +218,7 @@ class Report:
         return lines
 
     def to_markdown(self) -> str:
-        """The report as a page."""
+        """Returns the report as a page."""
         name = "tokens" if self.tokenizer else "pretokens"
         ratio = self.bytes_per_token
         rows: list[tuple[str, str]] = [
@@ -301,7 +301,7 @@ def report(output: str | os.PathLike[str]) -> Report:
 
 
 def _number(number: int, noun: str) -> str:
-    """A number with its noun. The report is a file, so it stays English."""
+    """Returns a number with its noun. The report is a file, so it stays English."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -316,5 +316,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in one line of a table: file names and spellings may have anything."""
+    """Returns the text in one line of a table: file names and spellings may have anything."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")

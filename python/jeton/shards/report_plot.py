@@ -55,6 +55,6 @@ def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, 
 
 
 def _literal(name: str) -> str:
-    """A name as matplotlib shows it: without mathematics, and with its end if it is long."""
+    """Returns a name as matplotlib shows it: without mathematics, and with its end if it is long."""
     shown = name if len(name) <= MAX_NAME else "…" + name[1 - MAX_NAME :]
     return drawable(shown).replace("$", r"\$")

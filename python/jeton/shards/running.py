@@ -189,7 +189,7 @@ def _check_stage(folder: ShardFolder, plan: Plan, number: int) -> None:
 
 
 def _share(job: tuple[int, int] | None) -> slice:
-    """The tasks of a job, as a slice."""
+    """Returns the tasks of a job, as a slice."""
     if job is None:
         return slice(None)
     if not isinstance(job, tuple) or len(job) != 2:
@@ -199,7 +199,7 @@ def _share(job: tuple[int, int] | None) -> slice:
 
 
 def _failed(folder: ShardFolder, failed: list[tuple[int, str]], total: int) -> ShardError:
-    """The error for failed tasks; its message shows the first ones."""
+    """Returns the error for failed tasks; its message shows the first ones."""
     some = "; ".join(f"task {number}: {reason}" for number, reason in failed[:MAX_SHOWN])
     more = f"; and {len(failed) - MAX_SHOWN:,} more" if len(failed) > MAX_SHOWN else ""
     message = f"{folder}: {len(failed):,} of {total:,} tasks failed: {some}{more}"

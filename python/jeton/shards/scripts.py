@@ -24,7 +24,7 @@ SKIPPED = "[ $? -eq 3 ]"
 
 
 def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 8, stage: str | None = None) -> str:
-    """A script for `sbatch`.
+    """Returns a script for `sbatch`.
 
     Args:
         output: a folder with a plan, on a file system that all nodes share, or its URL.
@@ -74,7 +74,7 @@ def kubernetes_manifest(
     mount: str | None = None,
     stage: str | None = None,
 ) -> str:
-    """A manifest for `kubectl apply`, in JSON, which YAML has as a subset.
+    """Returns a manifest for `kubectl apply`, in JSON, which YAML has as a subset.
 
     Args:
         output: a folder with a plan, as the pods see it, or its URL, which needs no volume.
@@ -134,7 +134,7 @@ def kubernetes_manifest(
 
 
 def _folder(output: str | os.PathLike[str], jobs: int, stage: str | None) -> tuple[ShardFolder, int]:
-    """The folder, and the number of jobs, which is at most the number of tasks of the stage."""
+    """Returns the folder, and the number of jobs, which is at most the number of tasks of the stage."""
     folder = ShardFolder(output)
     if not folder.storage.absolute().isprintable():
         raise wrong("output", folder.storage.absolute(), "a name for a script: it has a line break or the like")

@@ -22,7 +22,7 @@ JSON_END, PAGE_END = ',\n "sha256": "{}"\n}}\n', "\n<!-- sha256: {} -->\n"
 
 
 def sealed_json(text: str) -> bytes:
-    """The file of a JSON object, which must have an entry.
+    """Returns the file of a JSON object, which must have an entry.
 
     Examples:
         >>> unsealed_json(sealed_json('{"name": "a\\udcff.txt"}')) == {"name": "a\\udcff.txt"}
@@ -32,7 +32,7 @@ def sealed_json(text: str) -> bytes:
 
 
 def sealed(text: str, end: str = PAGE_END) -> bytes:
-    """The file of a text, with its digest at the end."""
+    """Returns the file of a text, with its digest at the end."""
     body = text.encode("utf-8", "backslashreplace")
     return body + _tail(body, end)
 
@@ -44,7 +44,7 @@ def has_digest(data: bytes, end: str = PAGE_END) -> bool:
 
 
 def unsealed_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a file, without its digest.
+    """Returns the JSON object of a file, without its digest.
 
     Raises:
         ValueError: the file has been changed.
@@ -65,7 +65,7 @@ def unsealed_json(data: bytes) -> dict[str, Any]:
 
 
 def version_of(data: bytes) -> Any:
-    """The version that a file of JSON names, whatever its digest; None without."""
+    """Returns the version that a file of JSON names, whatever its digest; None without."""
     try:
         facts = _parsed(data)
     except ValueError:

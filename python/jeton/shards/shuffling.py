@@ -69,7 +69,7 @@ def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt
 
 
 def buckets_of(keys: UInt64, number: int) -> NDArray[np.uint32]:
-    """Bucket of each key: ranges of equal size, in order."""
+    """Returns the bucket of each key: ranges of equal size, in order."""
     return (((keys >> np.uint64(32)) * np.uint64(number)) >> np.uint64(32)).astype(np.uint32)
 
 
@@ -112,7 +112,7 @@ class SpoolWriter(ShardWriter):
 
 
 def spool_name(task: int) -> str:
-    """Name of the file of a task, in the folder `SPOOL`."""
+    """Returns the name of the file of a task, in the folder `SPOOL`."""
     return f"{task:05}.bin"
 
 
@@ -146,7 +146,7 @@ def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[
 
 
 def _entry(folder: ShardFolder, name: str, bucket: int, number: int) -> Any:
-    """The entry of a section in the table of a file."""
+    """Returns the entry of a section in the table of a file."""
     with folder.storage.open(name) as file:
         file.seek(max(file.seek(0, 2) - (number - bucket) * ENTRY_BYTES, 0))
         data = file.read(ENTRY_BYTES)
@@ -213,7 +213,7 @@ def run_bucket(
 def _read_bucket(
     folder: ShardFolder, plan: Plan, task: Task, check: Callable[[], None], report: Callable[[int], object]
 ) -> Collected:
-    """The documents of a bucket, by key."""
+    """Returns the documents of a bucket, by key."""
     generation, facts = plan.generation_of(task.number, DONE), plan.shard_facts
     bucket, number = task.number - generation.buckets.start, len(generation.buckets)
     own_tasks = plan.tasks[generation.tasks.start : generation.tasks.stop]

@@ -34,7 +34,7 @@ MAX_FILES = 100  # maximum number of files without documents in a completion
 
 
 def split_place(place: str) -> tuple[str, int | None]:
-    """File and number of a place.
+    """Returns file and number of a place.
 
     Examples:
         >>> split_place("rows.jsonl:12"), split_place("a.txt")
@@ -74,7 +74,7 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Documents and skipped records of files that other tasks read, too, or that gave no document.
+        """Returns documents and skipped records of files that other tasks read, too, or that gave no document.
 
         `left_out`: file -> documents that were read, and belong to another part of the corpus.
         """
@@ -90,7 +90,7 @@ class Rejects:
 
 
 def rejects_name(task: int) -> str:
-    """Name of the file of a task, in the folder `REJECTS`."""
+    """Returns the name of the file of a task, in the folder `REJECTS`."""
     return f"{task:05}.jsonl"
 
 
@@ -157,7 +157,7 @@ class SkipLimit:
 
     @classmethod
     def of(cls, value: object) -> SkipLimit:
-        """The limit of an argument; None has no limit.
+        """Returns the limit of an argument; None has no limit.
 
         Raises:
             ConfigError: neither a number nor a percentage.

@@ -38,12 +38,12 @@ class SourceTotals(NamedTuple):
         return self.bytes / self.tokens if self.tokens else None
 
     def plus(self, other: Sequence[int]) -> SourceTotals:
-        """The sum of two."""
+        """Returns the sum of two."""
         return SourceTotals(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
-    """File -> source: the file itself, or the deepest level of its folders that has at most `most`.
+    """Returns file -> source: the file itself, or the deepest level of its folders that has at most `most`.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
@@ -61,7 +61,7 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
 
 
 def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
-    """Source of a task -> that of all inputs.
+    """Returns the source of a task -> that of all inputs.
 
     Args:
         files: the files of the task.
@@ -81,7 +81,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parent(name: str) -> str:
-    """The folder of a file or folder, with a slash at its end; the name itself if there is none above."""
+    """Returns the folder of a file or folder, with a slash at its end; the name itself if there is none above."""
     head = name.rstrip("/").rpartition("/")[0]
     return f"{head}/" if head.strip("/") and not head.endswith(":/") else name
 

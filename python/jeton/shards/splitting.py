@@ -119,7 +119,7 @@ def plan_split(
 
 
 def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, Share]]:
-    """Name of each part -> its range of hashes, as shares of all hashes.
+    """Returns the name of each part -> its range of hashes, as shares of all hashes.
 
     Raises:
         ConfigError: a share that is not between 0 and 1, shares that leave nothing to ``train``, or an invalid name.
@@ -165,7 +165,7 @@ def check_name(name: object, option: str) -> None:
 
 
 def folder_in(output: str | os.PathLike[str], name: str) -> str:
-    """The path or URL of a folder in another one.
+    """Returns the path or URL of a folder in another one.
 
     Examples:
         >>> folder_in("s3://bucket/out/", "train")

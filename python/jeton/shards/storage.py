@@ -48,11 +48,11 @@ class Storage(ABC):
 
     @abstractmethod
     def absolute(self) -> str:
-        """Name that is valid in every process: an absolute path, or the URL."""
+        """Returns the name that is valid in every process: an absolute path, or the URL."""
 
     @abstractmethod
     def location(self, name: str) -> str:
-        """Path or URL of a file."""
+        """Returns the path or URL of a file."""
 
     @abstractmethod
     def create(self, folders: Iterable[str]) -> None:
@@ -60,7 +60,7 @@ class Storage(ABC):
 
     @abstractmethod
     def sizes(self, folder: str = "") -> dict[str, int]:
-        """Name -> size of the files in a folder; empty if it is missing.
+        """Returns the name -> size of the files in a folder; empty if it is missing.
 
         A file that another process is replacing may be left out, as POSIX permits: `size` looks it up.
         """
@@ -70,12 +70,12 @@ class Storage(ABC):
         """Name -> time of modification of the files in a folder, in seconds since 1970; empty if it is missing."""
 
     def names(self, folder: str = "") -> list[str]:
-        """Names of the files in a folder; empty if it is missing."""
+        """Returns the names of the files in a folder; empty if it is missing."""
         return list(self.sizes(folder))
 
     @abstractmethod
     def size(self, name: str) -> int | None:
-        """Size of a file; None if it is missing."""
+        """Returns the size of a file; None if it is missing."""
 
     @abstractmethod
     def read(self, names: Iterable[str]) -> Iterator[bytes]:
@@ -107,14 +107,14 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """A folder of this machine that has some files while the block runs.
+        """Returns a folder of this machine that has some files while the block runs.
 
         Raises:
             FileNotFoundError: one is missing.
         """
 
     def temporary(self) -> BinaryIO:
-        """A temporary file, which may have the size of a shard."""
+        """Returns a temporary file, which may have the size of a shard."""
         return cast(BinaryIO, tempfile.TemporaryFile())
 
     def flush(self, folder: str = "") -> None:  # noqa: B027
@@ -125,7 +125,7 @@ class Storage(ABC):
 
 
 def storage_of(output: str | os.PathLike[str]) -> Storage:
-    """The storage of an output folder.
+    """Returns the storage of an output folder.
 
     Raises:
         ConfigError: not a path, or a URL of an unknown protocol.
@@ -297,7 +297,7 @@ class RemoteStorage(Storage):
         return {name: seconds for name, seconds in found if seconds is not None}
 
     def _listing(self, folder: str) -> dict[str, dict[str, Any]]:
-        """Name -> entry of the listing, of the files in a folder."""
+        """Returns the name -> entry of the listing, of the files in a folder."""
         path = self._path(folder)
 
         def ask() -> dict[str, dict[str, Any]]:

@@ -68,7 +68,7 @@ class InputFile(NamedTuple):
         return not self.version.startswith(UNREADABLE)
 
     def changed_to(self, now: InputFile, task_bytes: int) -> InputFile:
-        """The file as it is now, which keeps its cuts unless its size differs by more than a task.
+        """Returns the file as it is now, which keeps its cuts unless its size differs by more than a task.
 
         Examples:
             >>> InputFile("a.jsonl", 25, "1").changed_to(InputFile("a.jsonl", 30, "2"), 10)
@@ -143,7 +143,7 @@ class Generation(NamedTuple):
 
 
 def expected_bytes(file: InputFile) -> int:
-    """Estimated size of an input after decompression, by which it is cut."""
+    """Returns the estimated size of an input after decompression, by which it is cut."""
     return file.cut_size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
 
 

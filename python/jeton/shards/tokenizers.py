@@ -30,7 +30,7 @@ def remember_tokenizer(tok: Tokenizer, data: bytes) -> None:
 
 
 def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
-    """The tokenizer of a plan; None for counts.
+    """Returns the tokenizer of a plan; None for counts.
 
     Raises:
         ShardError: its file is missing, or of another tokenizer.
@@ -50,7 +50,7 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
 
 
 def read_tokenizer(folder: ShardFolder) -> bytes:
-    """The file of the tokenizer.
+    """Returns the file of the tokenizer.
 
     Raises:
         ShardError: it is missing.

@@ -87,7 +87,7 @@ class Verification:
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Returns the result as JSON."""
         return {**vars(self), "problems": list(self.problems)}
 
 
@@ -427,7 +427,7 @@ class _Verifier:
                     self._decoded_equal += list(again) == self._content(found[index])
 
     def _content(self, ids: NDArray[Any]) -> list[int]:
-        """The ids of a document without bos and eos."""
+        """Returns the ids of a document without bos and eos."""
         content = ids[self._plan.bos is not None :]
         kept: list[int] = (content[:-1] if self._plan.eos is not None else content).tolist()
         return kept
@@ -498,7 +498,7 @@ class _Verifier:
 
 
 def _spread_numbers(number: int, most: int) -> list[int]:
-    """Up to `most` numbers below `number`, evenly spread.
+    """Returns up to `most` numbers below `number`, evenly spread.
 
     Examples:
         >>> _spread_numbers(9, 3), _spread_numbers(2, 3), _spread_numbers(0, 3)
@@ -508,7 +508,7 @@ def _spread_numbers(number: int, most: int) -> list[int]:
 
 
 def _with_planned_file(line: bytes, planned: Mapping[str, str]) -> bytes:
-    """The metadata of a document; without a record, they name its file, which may have been moved since."""
+    """Returns the metadata of a document; without a record, they name its file, which may have been moved since."""
     if planned and line.startswith(b'{"file": '):
         facts = json.loads(line)
         if facts.keys() <= {"file", "number"} and isinstance(facts["file"], str) and facts["file"] in planned:

@@ -76,7 +76,7 @@ def _run(
     progress: Callable[[int], object] | None,
     **other: int,
 ) -> _core.Run:
-    """Run settings with the checkpoint file of this name; `other`: numbers that must equal the checkpoint's."""
+    """Returns run settings with the checkpoint file of this name; `other`: numbers that must equal the checkpoint's."""
     memory, threads = limits.memory(), limits.num_threads
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)

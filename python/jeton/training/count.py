@@ -93,7 +93,7 @@ def counts_of(corpus: object) -> Counts | None:
 
 
 def _counts_at(name: str) -> list[str]:
-    """Files of counts, or globs of them, at a path or URL; empty if other files are there.
+    """Returns files of counts, or globs of them, at a path or URL; empty if other files are there.
 
     Raises:
         ConfigError: as `counts_of`.

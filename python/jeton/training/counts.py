@@ -127,7 +127,7 @@ class Counts:
         return self._core.items()
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """The n pretokens with the highest counts, in descending order; ties by first appearance.
+        """Returns the n pretokens with the highest counts, in descending order; ties by first appearance.
 
         Examples:
             >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
@@ -302,11 +302,11 @@ class Counts:
         counts_file.write(self._core, self._facts(), make_memory(*self._memory_options), file)
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
-        """A copy with other counts and facts."""
+        """Returns a copy with other counts and facts."""
         return Counts(core, memory_options=self._memory_options, **{**self._facts(), **facts})
 
     def _facts(self) -> dict[str, Any]:
-        """All fields except the pretokens and the memory options."""
+        """Returns all fields except the pretokens and the memory options."""
         return {name: value for name, value in vars(self).items() if name not in ("_core", "_memory_options")}
 
     def _check_kin(self, other: Counts, done: str) -> None:

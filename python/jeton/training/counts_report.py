@@ -75,7 +75,7 @@ class CountsReport:
     dropped: DroppedPretokens | None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.
+        """Returns the report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.
 
         Examples:
             >>> import jeton
@@ -163,7 +163,7 @@ def counts_report(
 
 
 def _growth(core: _core.Counts, total: int) -> list[tuple[int, int]]:
-    """Distinct pretokens at logarithmically spaced positions of the corpus."""
+    """Returns distinct pretokens at logarithmically spaced positions of the corpus."""
     steps = {round(total ** (step / POINTS)) for step in range(POINTS // 4, POINTS)} | {total}
     at = sorted(step for step in steps if 0 < step <= total)
     return list(zip(at, core.distinct_before([step * core.end // total for step in at]), strict=True))

@@ -28,7 +28,7 @@ _log = logging.getLogger("jeton")
 
 
 def why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
-    """Reason for fewer merges than requested; None if there are enough.
+    """Returns the reason for fewer merges than requested; None if there are enough.
 
     Examples:
         >>> why_stopped(3, 5, 1), why_stopped(5, 5, 1)
@@ -41,7 +41,7 @@ def why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
 
 
 def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | None, **facts: Any) -> Tokenizer:
-    """The tokenizer with the facts of its training; logs a warning if training stopped early.
+    """Returns the tokenizer with the facts of its training; logs a warning if training stopped early.
 
     Args:
         tok: the trained tokenizer.

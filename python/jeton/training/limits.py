@@ -110,7 +110,7 @@ class Limits:
         return self.memory_limit, self.spill_folder or self.checkpoint
 
     def memory(self) -> _core.Memory:
-        """The memory limit of the core for everything after counting."""
+        """Returns the memory limit of the core for everything after counting."""
         return make_memory(*self.memory_options)
 
     def of_part(self, name: str) -> Limits:

@@ -129,7 +129,7 @@ def replay_texts(
 
 
 def _merges(tok: Tokenizer) -> Sequence[tuple[int, int, int]]:
-    """The merges, of the model or of the log of its training.
+    """Returns the merges, of the model or of the log of its training.
 
     Raises:
         ConfigError: there are none.
@@ -189,7 +189,7 @@ class _ReplayRun:
         self._ends = list(range(len(self._first)))
 
     def sequences(self) -> list[ReplayedSequence]:
-        """The sequences with the ranks of their removed boundaries."""
+        """Returns the sequences with the ranks of their removed boundaries."""
         ends = [start - 1 for start, _ in self.starts[1:]] + [len(self._first) - 1]
         return [
             ReplayedSequence(tuple(self._first[start:end]), tuple(self._joined[start : end - 1]), count)
@@ -209,7 +209,7 @@ class _ReplayRun:
         )
 
     def _pairs(self) -> dict[tuple[int, int], int]:
-        """All pairs with their counts, in order of first appearance."""
+        """Returns all pairs with their counts, in order of first appearance."""
         if self._weighted:
             counted: Counter[tuple[int, int]] = Counter()
             counts = iter([count for _, count in self.starts])
@@ -223,7 +223,7 @@ class _ReplayRun:
         return {pair: count for pair, count in counted.items() if _WALL not in pair}
 
     def _best(self, pairs: Mapping[tuple[int, int], int]) -> tuple[PairCount, ...]:
-        """The most frequent pairs that may merge, in the order of the tie rule, or else of first appearance."""
+        """Returns the most frequent pairs that may merge, in the order of the tie rule, or else of first appearance."""
         if self._rules:
             pairs = {pair: count for pair, count in pairs.items() if self._may_merge(pair)}
         counts = sorted(pairs.values(), reverse=True)[: self._top]
@@ -284,7 +284,7 @@ class _ReplayRun:
 
 
 def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
-    """The pretokens of a document that training counted: without special tokens, which split it."""
+    """Returns the pretokens of a document that training counted: without special tokens, which split it."""
     *_, pretokens, _ = tok._core.tokenize(text, "all")
     added = {token.content.encode() for token in tok.added_tokens.values()}
     for start, end, _ in pretokens:

@@ -70,7 +70,7 @@ class ReplayedSequence:
     count: int = 1
 
     def at(self, num_merges: int, made: Sequence[int]) -> list[int]:
-        """The ids after `num_merges` merges; `made` are the new ids of the merges, by rank.
+        """Returns the ids after `num_merges` merges; `made` are the new ids of the merges, by rank.
 
         A token is a run of symbols between remaining boundaries. Its id is that of the last merge inside the run.
         """
@@ -125,7 +125,7 @@ class Replay:
         return sum(len(sequence.ids) * sequence.count for sequence in self.sequences)
 
     def at(self, num_merges: int) -> list[list[int]]:
-        """The sequences after `num_merges` merges.
+        """Returns the sequences after `num_merges` merges.
 
         Raises:
             IndexError: more than there are.
@@ -136,7 +136,7 @@ class Replay:
         return [sequence.at(num_merges, self._made) for sequence in self.sequences]
 
     def line(self, num_merges: int) -> str:
-        """The spelled sequences after `num_merges` merges."""
+        """Returns the spelled sequences after `num_merges` merges."""
         return " | ".join(
             "[" + ", ".join(quoted(self.spell(id)) for id in sequence) + "]" for sequence in self.at(num_merges)
         )
@@ -155,7 +155,7 @@ class Replay:
         return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
 
     def to_json(self) -> dict[str, Any]:
-        """The replay as JSON; `tokens` maps every id that occurs to its bytes in hexadecimal."""
+        """Returns the replay as JSON; `tokens` maps every id that occurs to its bytes in hexadecimal."""
         ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
         ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
         return {

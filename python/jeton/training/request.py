@@ -76,7 +76,7 @@ class TrainingRequest:
         return self.level == "char"
 
     def to_json(self) -> dict[str, Any]:
-        """The arguments that determine the merges, as saved with a checkpoint; excludes the vocabulary size."""
+        """Returns the arguments that determine the merges, as saved with a checkpoint; excludes the vocabulary size."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "vocab_size"}
         rules, superwords = given.pop("rules"), given.pop("superwords")
         if rules != NO_RULES:
@@ -100,7 +100,7 @@ class TrainingRequest:
 
 
 def with_unk(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str, ...]:
-    """The distinct special tokens; the unknown token is the first unless it is one of them.
+    """Returns the distinct special tokens; the unknown token is the first unless it is one of them.
 
     Examples:
         >>> with_unk(["<s>", "</s>", "<s>"], "<unk>"), with_unk(["<s>", "<unk>"], "<unk>")

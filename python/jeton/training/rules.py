@@ -104,12 +104,12 @@ class Rules:
         return cls(**switched_on)
 
     def to_json(self) -> dict[str, Any]:
-        """The rules that are set, as saved with the tokenizer."""
+        """Returns the rules that are set, as saved with the tokenizer."""
         facts = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
     def core_json(self, *, by_character: bool) -> str | None:
-        """The constraints on pairs in the core's form; None if there are none."""
+        """Returns the constraints on pairs in the core's form; None if there are none."""
         constraints: Mapping[str, Any] = {
             "whole_characters": self.whole_characters,
             "one_class": self.one_class,
@@ -135,7 +135,7 @@ class Rules:
         return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
-        """The pattern, changed to group digits from the right if `digits_from_right` is set.
+        """Returns the pattern, changed to group digits from the right if `digits_from_right` is set.
 
         Raises:
             ConfigError: a pattern that does not split digits into groups of up to three.
@@ -202,11 +202,11 @@ class Superwords:
         return instance(superwords, "superwords", cls, "True, False, None or a Superwords")
 
     def to_json(self) -> dict[str, Any]:
-        """The options, as saved with the tokenizer."""
+        """Returns the options, as saved with the tokenizer."""
         return asdict(self)
 
     def first_size(self, max_entries: int) -> int:
-        """Number of entries, out of `max_entries`, that the first stage learns."""
+        """Returns the number of entries, out of `max_entries`, that the first stage learns."""
         return min(
             max_entries, self.from_size if isinstance(self.from_size, int) else round(max_entries * self.from_size)
         )

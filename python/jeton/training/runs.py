@@ -145,7 +145,7 @@ class RunFolder:
         return os.path.join(self._home(), name)
 
     def _home(self) -> str:
-        """The folder of the runs: the checkpoint, or a temporary folder, created on first use."""
+        """Returns the folder of the runs: the checkpoint, or a temporary folder, created on first use."""
         if self.is_checkpoint and self.folder is not None:
             return self.folder
         if self._temporary is None:

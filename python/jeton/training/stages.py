@@ -90,7 +90,7 @@ class Stages:
         return Definition(pretokenizer=self.pretokenizer).pattern
 
     def to_json(self) -> dict[str, Any]:
-        """The stages as one JSON object."""
+        """Returns the stages as one JSON object."""
         return {
             "normalizer": ordered(self.normalizer),
             "pretokenizer": ordered(self.pretokenizer),
@@ -157,5 +157,5 @@ class Stages:
         return "the stages " + (", ".join(names) or "none")
 
     def core_json(self) -> str:
-        """The stages in the core's form."""
+        """Returns the stages in the core's form."""
         return core_json(self.to_json())

@@ -217,7 +217,7 @@ def _counted(
     report: Reporter,
     kept: list[bytes] | None,
 ) -> tuple[Counts, Callable[[], Counts] | None]:
-    """The counts to learn from, and a function that counts for the second stage of learning, if there is one.
+    """Returns the counts to learn from, and a function that counts for the second stage of learning, if there is one.
 
     Raises:
         ConfigError: counts that do not fit the recipe, or a corpus that cannot be reread for the second stage.

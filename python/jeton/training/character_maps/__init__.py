@@ -17,7 +17,7 @@ NAMES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 
 
 def character_map(name: str) -> bytes:
-    """The character map with a name, as in a ``.model``.
+    """Returns the character map with a name, as in a ``.model``.
 
     Raises:
         ConfigError: there are no rules with this name.

@@ -57,7 +57,7 @@ class LearningContext:
     recount: Callable[[], Counts] | None = None
 
     def run(self, options: Mapping[str, Any] | None = None) -> _core.Run:
-        """The core's run settings.
+        """Returns the core's run settings.
 
         Args:
             options: saved with the checkpoint instead of `self.options`: all that determines the merges, except the
@@ -156,7 +156,7 @@ class TrainingPreset:
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """The options that differ from the defaults, as saved with the tokenizer.
+        """Returns the options that differ from the defaults, as saved with the tokenizer.
 
         Examples:
             >>> from jeton.training.presets import Hf
@@ -167,7 +167,7 @@ class TrainingPreset:
         return {each.name: given[each.name] for each in fields(self) if getattr(self, each.name) != _default(each)}
 
     def facts(self) -> dict[str, Any]:
-        """The fields of `TrainingFacts` that describe the preset.
+        """Returns the fields of `TrainingFacts` that describe the preset.
 
         Examples:
             >>> from jeton.training.presets import Hf
@@ -213,12 +213,12 @@ def checked(preset: TrainingPreset) -> None:
 
 
 def integer(default: int | None, low: int, high: int = (1 << 63) - 1) -> Any:
-    """Field for an integer in a range, or None if that is the default."""
+    """Returns a field for an integer in a range, or None if that is the default."""
     return field(default=default, metadata={"range": (low, high)})
 
 
 def given_or_own(given: Any, own: Any, option: str, default: Any) -> Any:
-    """Value of an option that both `train` and the preset have; `default` is the preset's.
+    """Returns the value of an option that both `train` and the preset have; `default` is the preset's.
 
     Raises:
         ConfigError: both were given, and differ.

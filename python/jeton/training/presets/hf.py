@@ -122,7 +122,7 @@ class Hf(TrainingPreset):
         return _recipe(options, special, Definition(model, pretokenizer=parts, decoder=decoder))
 
     def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[SymbolLevel, tuple[Component, ...]]:
-        """The symbol level and the pre-tokenizer."""
+        """Returns the symbol level and the pre-tokenizer."""
         if self.pre_tokenizer is None:
             level = request.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
             default = "gpt2" if level == "byte" else "whitespace" if suffix else "none"
@@ -273,7 +273,7 @@ def _check_alphabet(alphabet: object) -> None:
 
 
 def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list[int]:
-    """The initial alphabet as bytes or code points."""
+    """Returns the initial alphabet as bytes or code points."""
     if level == "char":
         return [ord(char) for char in alphabet or ()]
     if alphabet is None:

@@ -64,7 +64,7 @@ class Native(TrainingPreset):
         )
 
     def _pattern(self, request: TrainingRequest, level: SymbolLevel) -> Pattern:
-        """Pattern of the (first) stage of learning."""
+        """Returns the pattern of the (first) stage of learning."""
         default = "whitespace" if request.end_of_word else self.default_byte_pattern if level == "byte" else "none"
         pattern = default if request.pattern is None else request.pattern
         if request.end_of_word:

@@ -222,7 +222,7 @@ class SentencePiece(TrainingPreset):
         }
 
     def _words(self) -> tuple[Component, ...]:
-        """The pre-tokenizer of a normalized line."""
+        """Returns the pre-tokenizer of a normalized line."""
         if not self.split_by_whitespace:
             return ()
         if self.allow_whitespace_only_pieces:  # runs of white space stay together
@@ -253,7 +253,7 @@ _ROLES = ("unk", "bos", "eos", "pad")
 
 @functools.lru_cache(maxsize=8)
 def character_map(name: str, rules: tuple[tuple[str, str], ...]) -> str | None:
-    """Normalization rules in the format of a `.model`, in base64; None if there are none.
+    """Returns normalization rules in the format of a `.model`, in base64; None if there are none.
 
     Examples:
         >>> character_map("identity", ()) is None, len(character_map("identity", (("a", "b"),))) > 1000

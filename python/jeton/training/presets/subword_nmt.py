@@ -118,7 +118,7 @@ class SubwordNmt(TrainingPreset):
         )
 
     def _size(self, max_entries: int, alphabet: int) -> int:
-        """Number of entries to learn, including the alphabet."""
+        """Returns the number of entries to learn, including the alphabet."""
         if self.symbols is None:
             return max_entries
         return max(self.symbols, alphabet) if self.total_symbols else alphabet + self.symbols
