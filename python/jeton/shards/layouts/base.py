@@ -226,8 +226,7 @@ class Documents:
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
 
     def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
-        """Returns the lengths of the documents in the rows from id `start` to id `end`, beginning with document
-        `first`.
+        """Returns the lengths of the documents in rows, from id `start`, where document `first` begins, to id `end`.
 
         Raises:
             ShardError: ends of documents are not ascending, or a document extends into the next row.
