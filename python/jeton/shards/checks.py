@@ -33,8 +33,8 @@ __all__ = [
 Check: TypeAlias = Callable[[Any], bool]
 
 MAX_COUNT = (1 << 63) - 1
-MAX_SHOWN = 60  # characters of a value in a message
-SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # suffixes of all layouts
+MAX_SHOWN = 60  # characters of a value that a message shows
+SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # matches the file suffixes of all layouts
 
 
 def is_count(value: Any) -> bool:
@@ -63,7 +63,7 @@ def is_text_or_none(value: Any) -> bool:
 
 
 def is_count_or_none(value: Any) -> bool:
-    """True for an integer as `is_count`, and for None."""
+    """True for an integer from 0 to 2⁶³ - 1, and for None."""
     return value is None or is_count(value)
 
 

@@ -43,7 +43,7 @@ __all__ = [
 
 ORIGINS = ".origins"
 NO_TASK = (1 << 32) - 1
-BLOCK = 1 << 20  # ids that are gathered at a time
+BLOCK = 1 << 20  # number of ids that are gathered at a time
 
 
 class Sources(NamedTuple):
@@ -123,7 +123,7 @@ class HeldDocuments:
         self._field_lengths: list[NDArray[np.uint32]] = []
 
     def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None) -> None:
-        """Appends documents, as `ShardWriter.add`."""
+        """Appends documents; arguments as for `ShardWriter.add`."""
         self._ids.write(as_bytes(ids))
         if mask is not None:
             self._mask.write(as_bytes(mask))
@@ -281,7 +281,7 @@ def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
 
 
 class PackedWriter(ShardWriter):
-    """Packs the documents of a task into rows, and writes them by another writer at the end."""
+    """Collects the documents of a task; at the end, packs them into rows and writes the rows with another writer."""
 
     def __init__(self, writer: ShardWriter, files: OutputFiles, stem: str, plan: Plan, task: Task) -> None:
         self._writer, self._files, self._stem, self._plan, self._task = writer, files, stem, plan, task

@@ -215,7 +215,7 @@ class ConversationEncoder(Encoder):
         """Encodes a batch.
 
         Raises:
-            FormatError: a conversation that the template refuses, under ``errors="strict"``.
+            FormatError: the template refuses a conversation, under ``errors="strict"``.
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["count_task", "counting_of", "joined_counts", "save_counts"]
 
 SUFFIX = ".jtc"
-MEMORY = 512 << 20  # memory for the counts of one task; above it they spill to disk
+MEMORY = 512 << 20  # bytes of memory for the counts of one task; more are spilled to disk
 
 
 def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:

@@ -127,17 +127,17 @@ class ShardDataset(Sequence[Any]):
 
     @property
     def folder(self) -> Path:
-        """The first folder."""
+        """Path of the first folder."""
         return self.folders[0]
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders."""
+        """Paths of the folders."""
         return tuple(folder.path for folder in self._shards.folders)
 
     @property
     def num_shards(self) -> int:
-        """Number of shards."""
+        """Number of shards of all folders."""
         return len(self._shards)
 
     def __len__(self) -> int:

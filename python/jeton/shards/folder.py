@@ -177,7 +177,7 @@ class ShardFolder:
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:
-        """Describes the folders of shards in a folder of a mix or of parts; None for others."""
+        """Describes the folders of shards in a folder of a mix or of parts, for errors; None for other folders."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"
@@ -240,7 +240,7 @@ class ShardFolder:
         return self.has(_done(task, folder))
 
     def has_spool(self, task: int) -> bool:
-        """True if the documents of a task of a shuffle are spooled."""
+        """True if the spooled documents of a shuffle's task exist."""
         return self.has(f"{SPOOL}/{_number(task)}.bin")
 
     def remove_spools(self) -> None:
@@ -389,7 +389,7 @@ def _done(task: int, folder: str) -> str:
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
     """True if a completion has the identity of a task, and also its error policy if the policy had an effect."""
-    if "identity" not in facts:  # completion of an earlier version
+    if "identity" not in facts:  # completion of an earlier version of Jeton
         return bool(facts.get("plan") == plan.digest)
     is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))
     return is_policy and bool(facts["identity"] == plan.identity(task, folder))

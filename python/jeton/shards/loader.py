@@ -32,7 +32,7 @@ from .mix import is_mix, mix
 __all__ = ["ShardLoader", "loader"]
 
 IGNORED = -100  # label that the losses of PyTorch and transformers ignore
-MAX_IDS = (1 << 31) - 1  # ids of a batch, limited by the type of `cu_seqlens`
+MAX_IDS = (1 << 31) - 1  # maximum number of ids of a batch, limited by the type of `cu_seqlens`
 ORDERED_ROWS = 4096  # rows whose positions in the order are computed at a time
 AHEAD = 2  # batches that each worker prepares in advance
 
@@ -188,7 +188,7 @@ class ShardLoader:
             message = f"{keyword('drop_last', True)}: {self.num_rows:,} rows are less than a batch for each rank"
             raise ConfigError(f"{message}; pass smaller {keyword('batch')}", option="batch")
         self._places = np.arange(batch * self._length, dtype=self._dtype)
-        self._position = 0  # batches of the epoch that all ranks have read
+        self._position = 0  # number of batches of the epoch that all ranks together have read
 
     def __len__(self) -> int:
         return len(self._numbers(0))

@@ -70,7 +70,7 @@ def make(
         Report(2 documents, 6 tokens, 1 shard of format bin)
     """
     if isinstance(tok, str | os.PathLike):
-        tok = load(tok)  # once for all steps
+        tok = load(tok)  # loaded once for all steps
     plan(corpus, output, tok, **options)
     run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
     return _complete(output, join, verify, max_skipped, progress, run)

@@ -253,7 +253,7 @@ def input_root(paths: Sequence[str]) -> str:
         ('/data/', 's3://bucket/')
     """
     folders = [path[: path.rfind("/") + 1] for path in paths]
-    prefix = os.path.commonprefix(folders)  # noqa: RUF071 - cut at a slash below; commonpath is not for URLs
+    prefix = os.path.commonprefix(folders)  # noqa: RUF071 - cut at a slash below; commonpath does not support URLs
     return prefix[: prefix.rfind("/") + 1]
 
 
@@ -308,7 +308,7 @@ def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> 
 
 
 class Totals:
-    """Sums over all tasks, in order."""
+    """Totals over all tasks, whose completions are added in order."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._root = plan, input_root([file.path for file in plan.inputs])
@@ -318,7 +318,7 @@ class Totals:
         self._special: Counter[str] = Counter()
         self._kept: Counter[str] = Counter()
         self._seconds: Counter[str] = Counter()
-        self._lines: Counter[str] = Counter()  # file -> lines in the ranges of earlier tasks
+        self._lines: Counter[str] = Counter()  # file -> number of lines in the ranges of earlier tasks
         self._largest: list[tuple[int, str]] = []
         self._sources: dict[str, SourceTotals] = {}
         self._arguments = {name: SourceTotals() for name, _ in plan.arguments or ()}
@@ -393,7 +393,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # `sorted` is stable: among documents with equally many ids the first is kept
+        # `sorted` is stable: of documents with equally many ids, the first is kept
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])

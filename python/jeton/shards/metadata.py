@@ -32,7 +32,7 @@ from .plan import Plan
 __all__ = ["METADATA", "Metadata", "line_ends", "metadata", "metadata_of", "shard_writer"]
 
 METADATA = ".metadata.jsonl"
-MOST_OPEN = 16  # shards that stay open, each with 8 bytes of memory per line
+MOST_OPEN = 16  # maximum number of open shards, each with 8 bytes of memory per line
 BLOCK = 1 << 24  # number of bytes that are searched for line ends at a time
 
 
@@ -59,7 +59,7 @@ def shard_writer(files: OutputFiles, stem: str, plan: Plan) -> ShardWriter:
 
 
 class _MetadataWriter(ShardWriter):
-    """Writes the metadata of documents, or of rows, and passes them to another writer."""
+    """Writes the metadata of documents, or of rows, and passes the documents to another writer."""
 
     def __init__(self, writer: ShardWriter, file: OutputFile, row_length: int | None) -> None:
         self._writer, self._file, self._row_length = writer, file, row_length
@@ -76,7 +76,7 @@ class _MetadataWriter(ShardWriter):
         self._writer.add(ids, lengths, places, mask)
         lines = [line for place in places for line in metadata_of(place)]
         if self._row_length is not None:
-            rows = (np.cumsum(lengths) - 1) // self._row_length  # row of each piece
+            rows = (np.cumsum(lengths) - 1) // self._row_length  # number of each piece's row
             bounds = np.searchsorted(rows, np.arange(len(ids) // self._row_length + 1)).tolist()
             # Padding has no metadata.
             lines = [b"[%b]" % b", ".join(filter(None, lines[a:b])) for a, b in pairwise(bounds)]

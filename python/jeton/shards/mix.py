@@ -137,7 +137,7 @@ class Mix:
 
 
 def is_mix(output: str | os.PathLike[str]) -> bool:
-    """True if a folder has a mix."""
+    """True if a folder has ``mix.json``."""
     return ShardFolder(output).has(MIX)
 
 

@@ -107,7 +107,7 @@ def _per_split(output: str | os.PathLike[str], system: str) -> str:
 
 
 def _megatron(made: Mix) -> Iterator[tuple[float, str]]:
-    """Yields weight and prefix of each shard that has documents."""
+    """Yields weight and path prefix of each shard that has documents."""
     total = sum((source.epochs * source.tokens for source in made.sources.values()), Fraction(0))
     for source in made.sources.values():
         folder, manifest = absolute(source.folder), _manifest(source.folder, "megatron")

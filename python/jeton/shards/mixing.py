@@ -24,7 +24,7 @@ from .validity import remove_invalid
 
 __all__ = ["make_mix", "plan_mix"]
 
-RUNNING = ("workers", "runner", "ray_address", "keep_going", "max_skipped")  # options of `run`
+RUNNING = ("workers", "runner", "ray_address", "keep_going", "max_skipped")  # options of `run`, not of `plan`
 
 _log = logging.getLogger("jeton")
 

@@ -31,7 +31,7 @@ def _most_open() -> int:
     """Returns the limit of open shards: up to four file descriptors each, half of the process's limit in all."""
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:  # on Windows
         return 128
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return min(8192, max(16, limit // 8)) if limit != resource.RLIM_INFINITY else 8192
@@ -121,7 +121,7 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows may end in padding and there is no loss mask to exclude it."""
+        """True if rows can end in padding, and the shard has no loss mask that excludes the padding."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
@@ -174,7 +174,7 @@ class OpenShards:
     def __getitem__(self, number: int) -> OpenShard:
         known = self.is_open.get(number)
         if known is not None:
-            with contextlib.suppress(KeyError):  # another thread has closed it
+            with contextlib.suppress(KeyError):  # another thread has already closed this shard
                 self.is_open.move_to_end(number)
             return known
         folder, at = self._places[integer(number, "number", 0, len(self) - 1)]

@@ -143,7 +143,7 @@ MASK: dict[str, tuple[Any, ...]] = {
     "source": ("auto", "markers", "provenance"),
 }
 # Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
-UNREADABLE_FILE = "file that cannot be read"  # kind of a skipped record, as in `SourceReader`
+UNREADABLE_FILE = "file that cannot be read"  # a kind of skipped record of `SourceReader`
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 INPUT_TYPE = "input_type"  # left out if it is the default, so that older plans keep their digest
 
@@ -296,7 +296,7 @@ class Plan:
 
     @cached_property
     def source_numbers(self) -> dict[str, int] | None:
-        """Input file -> its number, if the format names the source of each document."""
+        """Path of an input -> its number; None if the format does not store the source of each document."""
         if not LAYOUTS[self.format].has_sources:
             return None
         return {file.path: number for number, file in enumerate(self.inputs)}

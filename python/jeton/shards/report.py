@@ -131,7 +131,7 @@ class Report:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text per id, bos and eos included; None without ids."""
+        """Bytes of text per id, including bos and eos; None if there are no ids."""
         return self.bytes / self.tokens if self.tokens else None
 
     @property

@@ -31,7 +31,7 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
 MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files without documents in a completion
+MAX_FILES = 100  # maximum number of files without documents that a completion lists
 
 
 def split_place(place: str) -> tuple[str, int | None]:
@@ -179,7 +179,7 @@ class SkipLimit:
 
     @property
     def allows_all(self) -> bool:
-        """True for 100%, which also permits that all records of an input are skipped."""
+        """True for 100%; only then is it permitted that all records of an input are skipped."""
         return self.share == 1
 
     def check(self, tally: Tally, folder: str, part: Fraction = Fraction(1)) -> None:

@@ -35,7 +35,7 @@ class SourceTotals(NamedTuple):
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text per id; None without ids."""
+        """Bytes of text per id; None if there are no ids."""
         return self.bytes / self.tokens if self.tokens else None
 
     def plus(self, other: Sequence[int]) -> SourceTotals:

@@ -73,7 +73,7 @@ def make_split(
         103
     """
     if isinstance(tok, str | os.PathLike):
-        tok = load(tok)  # once for all parts
+        tok = load(tok)  # loaded once for all parts
     parts = _checked_parts(output, validation)
     return {
         name: make(corpus, folder_in(output, name), tok, hash_range=part, **options) for name, part in parts.items()

@@ -37,7 +37,7 @@ LISTINGS = 8  # attempts to list a folder whose files vanish during the call
 
 
 class Storage(ABC):
-    """Files of a folder.
+    """Base class of the storage of a folder's files.
 
     Attributes:
         name: the path or URL of the folder, as given.
@@ -95,7 +95,7 @@ class Storage(ABC):
 
     @abstractmethod
     def write(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Opens a file for writing; it is published when the block ends without an error."""
+        """Opens a file for writing. It is published when the ``with`` block ends without an error."""
 
     @abstractmethod
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
@@ -308,7 +308,7 @@ class RemoteStorage(Storage):
         for _ in range(LISTINGS):
             try:
                 return remote_call(self.location(folder), ask)
-            except FileNotFoundError:  # the folder is missing, or one of its files was just removed
+            except FileNotFoundError:  # the folder is missing, or a file was removed during the listing
                 if not remote_call(self.location(folder), partial(self._system.exists, path)):
                     return {}
         return remote_call(self.location(folder), ask)

@@ -212,7 +212,7 @@ class _Verifier:
         )  # fmt: skip
 
     def _check_completions(self, _: Path) -> None:
-        """Compares the manifest with the sums of the completions."""
+        """Compares the manifest with the totals of the completions."""
         manifest = self._manifest
         joined, files, rejects = (manifest.get(name) for name in ("joined", "tokenizer_files", "rejects"))
         self._totals, shards = add_up(self._folder, self._plan)
@@ -230,7 +230,7 @@ class _Verifier:
                 self._problems.append(f"{where}: {name!r} differs from that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
-        """Compares the report with the sums of the completions, except for times, which differ if a task ran again."""
+        """Compares the report with the totals of the completions; not the times, which differ if a task ran again."""
         found = read_report(str(self._folder))
         if self._totals is not None:
             expected = self._totals.report(self._manifest.get("joined"))
@@ -273,7 +273,7 @@ class _Verifier:
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # A listing may leave out a file that another process is replacing.
+        # A listing can omit a file that another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]

@@ -42,7 +42,7 @@ PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files in a f
 # Seconds that a batch has after Ctrl-C to finish, so that its counts are not lost.
 PATIENCE = 0.6
 
-# Seconds between checkpoints; writing one takes some tenths of a second.
+# Seconds between checkpoints; writing a checkpoint takes some tenths of a second.
 CHECKPOINT_EVERY = 30.0
 
 # Share of the memory limit at which hash tables are spilled to disk. The rest is needed because a growing table has its

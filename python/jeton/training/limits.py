@@ -96,7 +96,7 @@ class Limits:
 
     @property
     def num_threads(self) -> int:
-        """Number of threads to use."""
+        """Number of threads: `threads`, or its default."""
         return num_threads(self.threads)
 
     @property
@@ -144,5 +144,5 @@ def parse_bytes(limit: int | str | None) -> int:
 
 
 def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
-    """Builds the core's memory limit, with the folder for memory-mapped files beyond it."""
+    """Builds the core's memory limit; `folder`: folder for memory-mapped files with the data that exceeds it."""
     return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))

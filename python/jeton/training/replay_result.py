@@ -143,7 +143,7 @@ class Replay:
         )
 
     def lines(self) -> Iterator[str]:
-        """Yields the run as lines: the text before the first merge, then each merge with the text after it."""
+        """Yields the run as lines: the text before the first merge, then a line per merge with the text after it."""
         yield self.line(0)
         for step in self.steps:
             made = f"({step.left}, {step.right}) -> {step.id} {quoted(step.token)} ×{step.pair_count}"

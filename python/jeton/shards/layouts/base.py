@@ -115,7 +115,7 @@ class Spool:
             yield np.frombuffer(data, "<i8")
 
     def close(self) -> None:
-        """Removes the file."""
+        """Closes the temporary file, which removes it."""
         self._file.close()
 
 
@@ -314,7 +314,7 @@ class ShardWriter(ABC):
         places: Sequence[Places],
         mask: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Appends documents: their ids, in the type of the file, the number of ids of each, and their sources.
+        """Appends documents: their ids, in the type of the file; the number of ids of each document; and their sources.
 
         `mask` has a value for each id, if the shard has a loss mask. For a packed shard, the ids are whole rows.
         """
@@ -361,7 +361,7 @@ class Layout(ABC):
 
     @abstractmethod
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
-        """Starts a shard."""
+        """Opens the files of a new shard, and returns their writer."""
 
     @abstractmethod
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:

@@ -33,7 +33,7 @@ __all__ = [
     "given_or_own",
 ]
 
-DEFAULT_VOCAB_SIZE = 32_000  # default of `train`
+DEFAULT_VOCAB_SIZE = 32_000  # default of `vocab_size=` of `train`
 
 # Options that presets of peer libraries refuse -> the reason.
 OWN_RULES = {"rules": "it has its own rules", "superwords": "it has its own rules"}

@@ -230,7 +230,7 @@ class SentencePiece(TrainingPreset):
         """Returns the components that split a normalized line into words."""
         if not self.split_by_whitespace:
             return ()
-        if self.allow_whitespace_only_pieces:  # runs of white space stay together
+        if self.allow_whitespace_only_pieces:  # keeps runs of white space together
             run, rest = f"{_SPACE}+", f"[^{_SPACE}]"
             ends = self.treat_whitespace_as_suffix
             return ({"type": "Pattern", "regex": f"{rest}*{run}|{rest}+" if ends else f"{run}{rest}*|{rest}+"},)
