@@ -33,6 +33,16 @@ STAGES: dict[str, tuple[str, ...]] = {
     "train": ("train/**/*.rs",),
     "tokenizer": ("tokenizer/**/*.rs", "added_tokens.rs", "postprocess.rs"),
 }
+# Stage -> its integration tests.
+TESTS: dict[str, tuple[str, ...]] = {
+    "normalize": ("worked_examples",),
+    "pretokenize": ("pretokenize_scanner", "pretokenize_transducer", "pretokenize_regex"),
+    "encode": ("fast", "parallel", "worked_examples"),
+    "model": ("fast", "models", "why"),
+    "decode": ("worked_examples",),
+    "train": ("learn", "unigram", "count", "spill"),
+    "tokenizer": ("parallel", "why", "worked_examples"),
+}
 MODULE = """
 /// Mutants, of which a process selects one: added by `tools/mutants_core.py`.
 #[allow(missing_docs, clippy::missing_safety_doc)]
@@ -205,27 +215,34 @@ def write(chosen: dict[int, Mutant], folder: Path) -> None:
         file.write(EXPORTS)
 
 
-def tests_of(folder: Path) -> Path:
-    """Builds the unit tests of the core with the mutants; returns the executable."""
-    command = ["cargo", "test", "-p", "jeton-core", "--lib", "--no-run", "--locked", "--message-format=json"]
+def tests_of(folder: Path) -> dict[str, Path]:
+    """Builds the tests of the core with the mutants; returns target -> executable. `jeton_core` has the unit tests."""
+    targets = sorted({name for names in TESTS.values() for name in names})
+    options = ["--no-run", "--locked", "--message-format=json", *(f"--test={name}" for name in targets)]
+    command = ["cargo", "test", "-p", "jeton-core", "--lib", *options]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target(folder))}
     done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    found = [json.loads(line).get("executable") for line in done.stdout.splitlines() if line.startswith("{")]
-    return Path(next(filter(None, found)))
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {row["target"]["name"]: Path(row["executable"]) for row in rows if row.get("executable")}
 
 
-def is_caught(executable: Path, number: int, path: str) -> bool:
-    """Runs the unit tests of the stage of a module on one mutant; returns whether one failed."""
-    stage = path.partition("/")[0].removesuffix(".rs")
-    environment = {**os.environ, "JETON_MUTANT": str(number), "PROPTEST_CASES": "64"}
-    command = [str(executable), "--quiet", f"{stage}::"]
-    try:
-        done = subprocess.run(
-            command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=300, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+def is_caught(executables: dict[str, Path], mutant: dict[str, Any]) -> bool:
+    """Runs the tests of a mutant's stage; returns whether one failed."""
+    module = mutant["file"].partition("/")[0].removesuffix(".rs")
+    stage = mutant["stratum"].removeprefix("core: ")
+    environment = {**os.environ, "JETON_MUTANT": str(mutant["number"]), "PROPTEST_CASES": "64"}
+    commands = [[str(executables["jeton_core"]), "--quiet", f"{module}::"]]
+    commands += [[str(executables[name]), "--quiet"] for name in TESTS[stage]]
+    for command in commands:
+        try:
+            done = subprocess.run(
+                command, cwd=SOURCE.parent, env=environment, capture_output=True, timeout=300, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return True
+        if done.returncode:
+            return True
+    return False
 
 
 def target(folder: Path) -> Path:

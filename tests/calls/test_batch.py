@@ -271,6 +271,11 @@ def test_trimmed_offsets_equal_those_of_tokenize(add_prefix_space: bool) -> None
     rows = [columns_of(batch)[start + 1 : end - 1] for start, end in pairwise(batch.offsets.tolist())]
     kept = int(add_prefix_space)  # the first token of a row keeps the space before it, as in Hugging Face
     assert rows[1:] == [[[spans[at][0] - kept, spans[at][1]], list(spans[at + 1])] for at in (1, 2)]
+    pairs = tok.encode_batch(["a"], ["a the old the"], max_length=6, stride=1, overflow=True, offsets=True)
+    rows = [columns_of(pairs)[start:end] for start, end in pairwise(pairs.offsets.tolist())]
+    assert [row[3:5] for row in rows[1:]] == [
+        [[spans[at][0] - kept, spans[at][1]], list(spans[at + 1])] for at in (1, 2)
+    ]
 
 
 def test_offsets_of_overflowing_rows_are_those_in_the_text() -> None:
@@ -657,6 +662,11 @@ def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(jeton.ConfigError, match=r"overflow=True: 4e\+08 rows, .* from text 1 .*smaller stride"):
         BYTES.encode_batch(["a", long], ["b", long], max_length=2, overflow=True)
     assert len(BYTES.encode_batch([long], [long], max_length=2)) == 1
+    monkeypatch.setattr("jeton.calls.truncation.MAX_ROWS", 2)  # beside one row for each text
+    assert len(BYTES.encode_batch([*"abcdef", "abcdef"], max_length=2, overflow=True)) == 9
+    with pytest.raises(jeton.ConfigError, match="10 rows"):
+        BYTES.encode_batch([*"abcdef", "abcdefg"], max_length=2, overflow=True)
+    monkeypatch.undo()
     monkeypatch.setattr("jeton.calls.batch_encoding.MAX_IDS", 50)
     assert len(BYTES.encode_batch([long[:50]], max_length=5, overflow=True)) == 10
     assert len(BYTES.encode_batch([long[:40], long[:40]], max_length=30).ids) == 60  # without overflow

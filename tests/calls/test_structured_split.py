@@ -100,6 +100,11 @@ def test_an_overlap_begins_at_a_block_but_not_below_its_heading() -> None:
     assert [chunk.text for chunk in chunks] == ["# aaaa\n\nbbb\n\nccc\n\n", "ccc\n\ndddd\n\neeee\n\n"]
 
 
+def test_the_block_after_a_heading_ends_where_the_next_line_begins_a_block() -> None:
+    chunks = checked(BYTES, "# h\nab\n# i\nabcdefghij\n", 5, "markdown")
+    assert [chunk.text for chunk in chunks][:2] == ["# h\n", "ab\n"]
+
+
 def test_an_overlap_is_all_but_the_first_character_of_a_chunk() -> None:
     chunks = checked(BYTES, "\nabc\nddddd\n", 5, "paragraph", overlap=4)
     assert [chunk.char_span for chunk in chunks] == [(0, 5), (1, 6), (5, 10), (6, 11)]

@@ -255,7 +255,8 @@ def test_special_tokens_spelled_as_text_stay_content() -> None:
     assert "<|im_end|> ends" in reply.content
     thinking = TOK.encode("<think>\n\n</think>\n\n", special="all")
     quoted = conv.parse(thinking + TOK.encode("Say <|im_end|> or </think>.", special="none") + end)
-    assert quoted.content == "Say <|im_end|> or </think>." or quoted.refusal  # the template splits at `</think>`
+    assert quoted.refusal == "no message renders as this reply"  # the template splits a message at each `</think>`
+    assert quoted.content.endswith("Say <|im_end|> or </think>.")
     inside = conv.parse(thinking + TOK.encode("a") + end + TOK.encode("b") + end)
     assert inside.content.endswith("a<|im_end|>b")
     assert inside.refusal

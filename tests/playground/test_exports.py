@@ -302,7 +302,7 @@ class TestFiles:
     @pytest.mark.parametrize(("text", "left"), [("a" * 30_000, 25_000), ("a b\n" * 2_000, 3_000)])
     def test_a_picture_counts_omitted_tokens(self, open_page: Open, text: str, left: int) -> None:
         content = saved(open_page("tokens", tokenizer="bytes", text=text), "SVG")[1].decode()
-        assert f"… {left:,} tokens more" in content or f"… {left:,} more" in content or f"{left:,} tokens" in content
+        assert f"… {left:,} tokens more" in content
         assert content.count("<rect") < 5_100
         assert len(content) < 2_000_000
 

@@ -84,7 +84,7 @@ def heap(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"Encoding {text} by a heap: {len(rows) - 1} entries are popped, {stale} of them stale.",
-            f"用堆编码 {text}：弹出 {len(rows) - 1} 个条目，其中 {stale} 个已失效。",
+            f"用堆编码 {text}：弹出 {len(rows) - 1} 个条目，其中 {stale} 个已过期。",
         )
     )
     left, unit = 172.0, (WIDTH - 2 * MARGIN - 172) / len(text)
@@ -95,7 +95,7 @@ def heap(say: Say) -> Canvas:
         else:
             rank, at, first, second = popped
             label = f"{shown(spelling[first])}+{shown(spelling[second])}  {rank}  @{at}"
-            label += "" if merged else say("  stale", "  失效")
+            label += "" if merged else say("  stale", "  过期")
         canvas.text(MARGIN, y + 18, label, size=14, style="ink" if merged or popped is None else "soft", limit=left - 4)
         at = 0
         for symbol in symbols if merged or popped is None else ():

@@ -40,9 +40,9 @@ what was frequent in its corpus, and GPT-2's corpus was English. The same senten
 Each generation is better; `o200k`, trained on more languages, needs fewer tokens for this sentence than for the English
 one. This sentence has only frequent characters; other characters cost GPT-2 two or three tokens each.
 
-**3. Why can it not spell?** Because a model sees no letters in a token. In GPT-4, `.DefaultCellStyle`, a name from user
-interfaces, is the id 98518, and this number does not show that the name has four l's. `strawberry` has three tokens,
-and its three r's are distributed over them. With spaces between the letters, each letter is a token that can be
+**3. Why can it not spell?** Because a model sees no letters in a token. In `cl100k`, `.DefaultCellStyle`, a name from
+user interfaces, is the id 98518, and this number does not show that the name has four l's. `strawberry` has three
+tokens, and its three r's are distributed over them. With spaces between the letters, each letter is a token that can be
 counted:
 
     .DefaultCellStyle        r50k    .|Default|Cell|Style   13 19463 28780 21466

@@ -23,8 +23,8 @@ Shown by RFC 3629, section 4, and by Python's codecs: `bytes([128]).decode("asci
 
 **2. “Unicode characters begin with \x.”** `\x` is notation in source code and in the output of `repr`, for a number of
 two hexadecimal digits. In a bytes literal the number is a byte, in a string literal a code point up to 255. The
-notation itself is not in the data. Python prints printable ASCII bytes as characters and all other bytes with `\x`,
-even if they belong to a character:
+notation itself is not in the data. Python prints printable ASCII bytes as characters and almost all other bytes with
+`\x`, even if they belong to a character:
 
 >>> spellings("é")
 ('U+00E9', "'\\xe9'", "b'\\xc3\\xa9'")

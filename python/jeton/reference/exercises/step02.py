@@ -23,7 +23,7 @@ from . import Case, Task
 
 ORDER = (
     "a dictionary keeps the order in which its keys came: add a pair when you see it first",
-    "字典保持键的加入顺序：第一次见到某个相邻对时就加入",
+    "字典按加入的顺序保存键：第一次遇到一个相邻对，就把它加入字典",
 )
 
 

@@ -66,7 +66,7 @@ TASKS = (
         unmerging,
         (
             "take the merges in reverse order: a later one may have used the id of an earlier one",
-            "按相反的顺序拆开：较晚的合并可能用到较早的 ID",
+            "按相反的顺序拆开：后面的合并可能用到前面的合并产生的 ID",
         ),
     ),
 )

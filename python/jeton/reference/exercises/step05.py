@@ -44,7 +44,7 @@ def encoding() -> Iterator[Case]:
         "take the pair with the lowest rank, not the first pair that has a merge, and not the longest token",
         "要取 rank 最小的相邻对，而不是最先遇到的一对，也不是最长的词元",
     )
-    yield Case(([], {}), [], ("an empty list has nothing to merge", "空列表无可合并"))
+    yield Case(([], {}), [], ("an empty list has nothing to merge", "空列表没有可以合并的对"))
     yield Case(([97], {(97, 97): (0, 256)}), [97])
     yield Case(([97, 98, 99], {(98, 99): (0, 256), (97, 98): (1, 257)}), [97, 256], rank)
     yield Case(([97, 97, 97], {(97, 97): (0, 256)}), [256, 97])
@@ -81,7 +81,7 @@ TASKS = (
         (
             "spell each new id in bytes (its two parts joined), encode these bytes with all merges, and compare; being "
             "a part of no other token does not make a token unreachable",
-            "把每个新 ID 还原为字节（左右两部分相连），用全部合并编码，再比较；没有被别的合并用到，不等于无法得到",
+            "把每个新 ID 还原为字节（左右相连），用全部合并编码，再比较；没有用于别的合并的词元，编码也可能得到",
         ),
     ),
 )

@@ -38,12 +38,12 @@ USER = (
 def cutting() -> Iterator[Case]:
     """Yield texts with special tokens, some of them permitted."""
     empty = ("no empty pieces", "不要产生空片段")
-    yield Case(("x<a>y", SPECIAL), ["x<a>y"], ("nothing is permitted by default", "默认不允许任何特殊词元"))
+    yield Case(("x<a>y", SPECIAL), ["x<a>y"], ("nothing is permitted by default", "默认不许可任何特殊词元"))
     yield Case(("x<a>y", {"<a>": 1}, "all"), ["x", 1, "y"], ("cut at each special token", "在每个特殊词元处切开"))
     yield Case(("", SPECIAL, "all"), [], empty)
     yield Case(("<a><a>", SPECIAL, "all"), [1, 1], empty)
     yield Case(("x<a>by", SPECIAL, "all"), ["x", 2, "y"], LONGEST)
-    yield Case(("x<a>by", SPECIAL, {"<a>"}), ["x", 1, "by"], ("<a>b is not permitted here", "这里不允许 <a>b"))
+    yield Case(("x<a>by", SPECIAL, {"<a>"}), ["x", 1, "by"], ("<a>b is not permitted here", "这里没有许可 <a>b"))
     yield Case(("a.*b", SPECIAL, "all"), ["a", 3, "b"], ESCAPE)
     yield Case(("xyz", SPECIAL, "all"), ["xyz"], ESCAPE)
     yield Case(

@@ -28,12 +28,12 @@ from . import Case, Task
 
 RUN = (
     "several letters in a row that no token covers are one </u> together, and none of them may get lost",
-    "连续几个没有词元覆盖的字符合为一个 </u>，一个字符也不能丢",
+    "连续几个字符没有词元覆盖时，合为一个 </u>，一个字符也不能丢",
 )
 DROP = ("no letter may get lost: what no token covers becomes </u>", "任何字符都不能丢：没有词元覆盖的部分变为 </u>")
 LENGTH = (
     "the longest token anywhere, not the longest one at the start; `</w>` counts as one letter",
-    "取整个词中最长的词元，而不是从开头起最长的；`</w>` 按一个字符计",
+    "取整个词中最长的词元，而不只是从词的开头找；`</w>` 按一个字符计",
 )
 DOT = ("compare as text, not as a regular expression: `.` is a letter", "按普通文本比较，不要当作正则：`.` 也是字符")
 

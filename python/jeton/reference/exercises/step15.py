@@ -27,7 +27,7 @@ from . import Case, Task
 LOWEST = (
     "in each round join the two neighbors whose joined bytes have the lowest rank, the leftmost of equals; "
     "only ranks below that of the token count",
-    "每一轮合并 rank 最小的两个相邻部分，相同则取最左；只使用 rank 小于该词元的词元",
+    "每一轮合并拼接后 rank 最小的两个相邻部分，相同则取最左边的；只能用 rank 小于该词元的词元",
 )
 
 

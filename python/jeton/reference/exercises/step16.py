@@ -19,7 +19,7 @@ from . import Case, Task
 Ranks = dict[tuple[int, int], tuple[int, int]]
 STALE = (
     "an entry of the heap is stale if one of its two symbols has changed since: compare before you merge",
-    "堆中的条目可能已经过时：其中一个符号后来变了。合并之前先核对",
+    "堆中的条目可能已经过期，因为其中一个符号后来变了；合并之前先核对",
 )
 SPEED = (
     "keep the symbols in a linked list (arrays `previous` and `next`), and the pairs in a heap by (rank, position)",

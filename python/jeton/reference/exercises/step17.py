@@ -31,7 +31,7 @@ LARGE = "20,000 words, 300 merges: the last three merges"  # shown in place of t
 LAST = [(17, 2, 317, 53), (8, 19, 318, 53), (8, 2, 319, 53)]
 SLOW = (
     "keep for each pair its count and its places; after a merge, look only at the places of the pair",
-    "为每个相邻对保存频次和出现位置；合并之后，只处理这些位置",
+    "为每个相邻对保存频次和出现位置；合并之后，只处理被合并的对出现的位置",
 )
 
 
@@ -50,7 +50,7 @@ def cases() -> Iterator[Case]:
     """Yield lists in which occurrences touch and overlap. Counting before and after gives the expected results."""
     touch = (
         "in 1 2 1 2 the right neighbor of the first pair is itself a part of a pair: afterwards it is (9, 9)",
-        "在 1 2 1 2 中，前一对的右邻本身也属于一对：合并之后是 (9, 9)",
+        "在 1 2 1 2 中，第一对右边的符号也属于要合并的一对，所以合并之后得到 (9, 9)",
     )
     overlap = ("in 1 1 1 only one pair is replaced", "在 1 1 1 中只替换一处")
     rng = random.Random(17)
@@ -76,7 +76,7 @@ def training() -> Iterator[Case]:
     weight = ("a pair counts as often as its word: the weight", "相邻对的频次要乘以词的权重")
     tie = (
         "of equal counts, the pair whose first occurrence is first in the corpus as it is after the merges so far",
-        "频次相同时，取在当前语料（已完成此前的合并）中最先出现的一对",
+        "频次相同时，取当前语料中最先出现的一对；当前语料已经做过前面的合并",
     )
     for seed in range(25):
         sequences = words(seed, seed % 7)

@@ -45,7 +45,7 @@ FIRST = (
 )
 MASK = (
     "<mask> is not in the model; its id is the number of pieces plus 1",
-    "<mask> 不在模型里；它的 ID 是 piece 的个数加 1",
+    "<mask> 不在模型里；它的 ID 是子词的个数加 1",
 )
 
 

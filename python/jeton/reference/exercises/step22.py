@@ -51,7 +51,7 @@ def adding() -> Iterator[Case]:
     """Yield words, some of which already are tokens, or become tokens by a merge for another word."""
     again = (
         "encode again after each merge: it may also have joined later parts, as `ab` in `abab`",
-        "每加入一次合并都要重新编码：它可能也合并了后面的部分，如 `abab` 中的 `ab`",
+        "每加入一次合并都要重新编码：新的合并可能也合并了后面的部分，如 `abab` 中的 `ab`",
     )
     start = [Merge(97, 98, 256)]
     rng = random.Random(222)

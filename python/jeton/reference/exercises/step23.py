@@ -48,7 +48,7 @@ def trained(text: str, vocab_size: int) -> Vocabulary:
 SMALL = trained("", 256)
 SPLIT = (
     "split the text by the pattern first, encode each pretoken, then look the ids up in the dictionary turned around",
-    "先用正则切分文本，逐个片段编码，再反转字典，由 ID 查词元",
+    "先按模式切分文本，逐个片段编码，再反转字典，由 ID 查词元",
 )
 SPACE = ("take away one space at most, and only in front", "最多去掉一个空格，而且只在开头")
 UTF8 = (
