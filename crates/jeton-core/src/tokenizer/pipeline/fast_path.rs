@@ -368,7 +368,12 @@ impl Tokenizer {
         if groups.len() > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(total));
         }
-        let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
+        // Texts that cannot be divided are jobs like groups of short texts. The longest are errors.
+        let is_divisible = self.plain.is_some() && self.space_marks.is_none();
+        let is_long = |group: &Range<usize>| {
+            let len = texts[group.start].bytes.len();
+            len >= LONG_TEXT && is_divisible || len > LONGEST
+        };
         let mut from = 0;
         while let Some(group) = groups.get(from) {
             if is_long(group) {
