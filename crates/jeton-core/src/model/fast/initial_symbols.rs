@@ -7,7 +7,7 @@
 //! inside the character, the merges inside come first. In addition, the whole character must not merge with a neighbor
 //! at a lower rank than its own merges have; this holds if ranks increase along merges. For each pair of adjacent
 //! bytes, a table of 256 × 256 contains the lowest rank of the crossing tokens. In cl100k 250 tokens begin or end
-//! inside a character, in o200k 794. Chinese text that is not cached is encoded twice as fast as from single bytes.
+//! inside a character, in o200k 794. New text in 380 languages is encoded 1.2 times as fast as from single bytes.
 //!
 //! Left out: characters beyond U+FFFF; their initial symbols are bytes.
 

@@ -46,7 +46,7 @@ impl Ranks {
     pub(super) fn new(pairs: &Pairs) -> Option<Self> {
         let mut entries = Vec::with_capacity(pairs.len());
         for (left, right, merge) in pairs.iter() {
-            if left.max(right) >= NO_SYMBOL || u64::from(merge.rank) >= NO_RANK {
+            if left.max(right).max(merge.result) >= NO_SYMBOL || u64::from(merge.rank) >= NO_RANK {
                 return None;
             }
             entries.push(key(left, right) << RANK_BITS | u64::from(merge.rank));
@@ -177,10 +177,15 @@ mod tests {
 
     #[test]
     fn ids_and_ranks_that_are_too_large_are_refused() {
-        for (left, rank) in [(NO_SYMBOL, 0), (0, NO_RANK as u32)] {
+        let built = |left, right, rank, result| {
             let mut pairs = Pairs::with_capacity(1);
-            pairs.insert(left, 1, Merge { rank, result: 2 });
-            assert!(Ranks::new(&pairs).is_none());
-        }
+            pairs.insert(left, right, Merge { rank, result });
+            Ranks::new(&pairs).is_some()
+        };
+        assert!(built(NO_SYMBOL - 1, NO_SYMBOL - 1, NO_RANK as u32 - 1, NO_SYMBOL - 1));
+        assert!(!built(NO_SYMBOL, 1, 0, 2));
+        assert!(!built(0, NO_SYMBOL, 0, 2));
+        assert!(!built(0, 1, NO_RANK as u32, 2));
+        assert!(!built(0, 1, 0, NO_SYMBOL)); // a result may be a part of other merges, with a rank of tiktoken's files
     }
 }
