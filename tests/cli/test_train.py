@@ -231,7 +231,7 @@ def test_a_size_may_have_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:
     ("args", "message"),
     [
         (["-o", "x.bin"], "no format has the suffix '.bin'"),
-        (["-o", "x.model"], "cannot hold BPE of bytes"),
+        (["-o", "x.model"], "cannot hold byte-level BPE"),
         (["-o", "x.tiktoken"], "pass --accept-loss pattern"),
         (["-o", "none/x.json"], "the folder to save in does not exist"),
         (["-o", "x.json", "--log", "none/log.tsv"], "the folder to save in does not exist"),

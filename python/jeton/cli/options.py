@@ -91,7 +91,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
         >>> in_options(JetonError(f"pass {keyword('accept_loss', ['pattern', 'roles'])}"), params)
         'pass --accept-loss pattern --accept-loss roles'
     """
-    options = {param.name: param for param in params if isinstance(param, click.Option)}
+    options = {param.name: param for param in params}
     clauses, known = [""], [True]
     for index, part in enumerate(error.marked.split(MARK)):
         if index % 2 == 0:
@@ -101,7 +101,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             known += [True] * len(rest)
             continue
         name, equals, value = part.partition("=")
-        if param := options.get(name):
+        if param := options.get(name.partition("[")[0]):  # of an item of a list, too: `tokens[0]`
             clauses[-1] += _with_value(param, value)
         elif equals and value and "settings" in options:  # of a preset
             clauses[-1] += f"--set {part}"
@@ -111,17 +111,21 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     return "; ".join(clause for index, clause in enumerate(clauses) if known[index] or index == 0)
 
 
-def _with_value(param: click.Option, value: str) -> str:
-    """An option with the value of a keyword argument, which is Python source; or with each of its values."""
-    name = max(param.opts, key=len)
-    if param.is_flag or not value:
+def _with_value(param: click.Parameter, value: str) -> str:
+    """An option or argument with the value of a keyword argument, which is Python source; or with each of its values.
+
+    A value that is empty or has white space is quoted.
+    """
+    name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.strip("[].")
+    if not value or (isinstance(param, click.Option) and param.is_flag):
         return name
     try:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):  # cut off, or of another class
         literal = value
     values = literal if isinstance(literal, list | tuple | set) else [literal]
-    return " ".join(f"{name} {each}" for each in values) or name
+    shown = [each if each and not re.search(r"\s", each) else repr(each) for each in map(str, values)]
+    return " ".join(f"{name} {each}" for each in shown) or name
 
 
 @dataclass(frozen=True)

@@ -665,7 +665,9 @@ def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | N
     else:
         return None
     if not 0 <= index < jobs:
-        raise click.UsageError(f"the environment names job {index} of {jobs}; pass --job K/N")
+        raise click.UsageError(
+            f"the environment variables set job {index} of {jobs} jobs, which is out of range; pass --job K/N"
+        )
     return index, jobs
 
 

@@ -163,8 +163,8 @@ def count_pretokens(
     limits = Limits.of(limits, threads)
     integer(min_count, "min_count", 0, MAX_COUNT)
     stages = Stages.make(pattern, normalizer, pretokenizer)
-    for token in strings(special_tokens, "special_tokens"):
-        spell(token)
+    for index, token in enumerate(strings(special_tokens, "special_tokens")):
+        spell(token, f"special_tokens[{index}]")
     reader = open_corpus(corpus)
     with make_reporter(progress) as report:
         return count(reader, stages, list(special_tokens), report, limits=limits, min_count=min_count)
