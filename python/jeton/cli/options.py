@@ -273,7 +273,7 @@ def text_options(command: Function) -> Function:
         help="Read the arguments as files, globs and folders. A text file is one text; in files of rows (.jsonl, "
         ".json, .csv, .parquet, .arrow), each row is one.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
     @special_option
     @click.option("--add-special-tokens", is_flag=True, help="Add the template's special tokens (BOS, [CLS], …).")
     @errors_option
@@ -333,9 +333,9 @@ def corpus_options(command: Function) -> Function:
         "--documents",
         type=click.Choice(["file", "line"]),
         default="file",
-        help="Unit that is one document in a text file.",
+        help="What is a document of a text file: the whole file, or a line.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
     @click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Encoding of text files: gb18030, …"
     )

@@ -86,7 +86,7 @@ def surgery_options(command: Function) -> Function:
         "--accept-loss",
         multiple=True,
         metavar="NAME",
-        help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+        help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
     )
     @click.option("--plan", metavar="FILE", help="Write the plan of embedding rows as JSON.")
     @click.option(

@@ -214,8 +214,8 @@ def _log_dropped(counts: Counts) -> None:
     """Warns of dropped pretokens."""
     if counts.dropped is not None:
         _log.warning(
-            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences): the count of a "
-            "pair is too low by its occurrences in them",
+            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences); counts of "
+            "pairs do not include them",
             *(counts.dropped.distinct, counts.dropped.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )
