@@ -44,7 +44,11 @@ FOREIGN = {
     *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a value", "an object")),  # of serde
     "{option} is too small: {characters} characters and {others} other entries need {least}",  # joined by the core
     "messages must be a list of {form}",  # braces of the source
-    "{folder}: no manifest.json",  # the name is a constant of Jeton
+    *(
+        "{folder}: no manifest.json",
+        "{folder}: no report.json",
+        "{folder}: no mix.json",
+    ),  # the name is a constant of Jeton
     *(
         f"{{message}} ({place})" for place in ("line {line}", "byte {position}", "piece {index}", "$.{path}")
     ),  # of the core

@@ -91,7 +91,8 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
         >>> in_options(JetonError(f"pass {keyword('accept_loss', ['pattern', 'roles'])}"), params)
         'pass --accept-loss pattern --accept-loss roles'
     """
-    options = {param.name: param for param in params}
+    options = {opt.lstrip("-").replace("-", "_"): param for param in params for opt in param.opts}
+    options |= {str(param.name): param for param in params}
     clauses, known = [""], [True]
     for index, part in enumerate(error.marked.split(MARK)):
         if index % 2 == 0:
@@ -122,7 +123,7 @@ def _with_value(param: click.Parameter, value: str) -> str:
     try:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):  # cut off, or of another class
-        literal = value
+        return f"{name} {value}"
     values = literal if isinstance(literal, list | tuple | set) else [literal]
     shown = [each if each and not re.search(r"\s", each) else repr(each) for each in map(str, values)]
     return " ".join(f"{name} {each}" for each in shown) or name

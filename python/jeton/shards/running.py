@@ -109,7 +109,7 @@ def run_plan(
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
     if ray_address is not None and runner != "ray":
-        raise ConfigError(f"{keyword('ray_address')} is for {keyword('runner', 'ray')}")
+        raise ConfigError(f"{keyword('ray_address')} applies only to {keyword('runner', 'ray')}")
     share = _share(job)
     num_workers = num_threads(workers, "workers")
     plan = folder.load_plan()

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ConfigError, ShardError, UnsupportedFeatureError, keyword
-from ...util.arguments import wrong
 from ..outputs import OutputFiles
 
 __all__ = [
@@ -412,8 +411,8 @@ class Layout(ABC):
         if asked == "auto":
             asked = self.auto(vocab_size)
         elif asked not in self.dtypes:
-            expected = f"one of {', '.join(('auto', *self.dtypes))}, the types of format {self.name}"
-            raise wrong("dtype", asked, expected)
+            names = ", ".join(("auto", *self.dtypes))
+            raise ConfigError(f"{keyword('dtype', asked)} is not a type of the format {self.name}; types: {names}")
         highest = int(np.iinfo(asked).max)
         if vocab_size - 1 > highest:
             message = (
