@@ -230,7 +230,7 @@ def test_invalid_uses_of_metadata_are_refused(records: Any, tok: jeton.Tokenizer
     make(corpus, tmp_path / "out", tok, keep=[])
     with pytest.raises(ConfigError, match="its documents have no metadata; pass keep"):
         jeton.shards.open(tmp_path / "out").metadata(0)
-    with pytest.raises(ConfigError, match=r"was planned with keep None, but this call has \('id',\)"):
+    with pytest.raises(ConfigError, match=r"was planned with keep unset, but this call has \('id',\)"):
         make(corpus, tmp_path / "out", tok, keep=["id"])
     with pytest.raises(ConfigError, match="keep= has 'id', which is given twice"):
         make(corpus, tmp_path / "other", tok, keep=["id", "id"])
