@@ -145,7 +145,7 @@ class TestSources:
         assert result.code == 2
         assert "--weight is given 1 times for 2 CORPUS" in result.err
         result = run("train", corpus, "--weight", "0", "-o", out)
-        assert (result.code, "weight=0.0 is not a positive number" in result.err) == (1, True)
+        assert (result.code, "--weight 0.0 is not a positive number" in result.err) == (1, True)
 
     def test_a_sample_is_taken_and_recorded(self, run: Run, tmp_path: Path) -> None:
         path, out = tmp_path / "lines.txt", tmp_path / "x.json"
