@@ -88,7 +88,7 @@ def surgery_options(command: Function) -> Function:
         metavar="NAME",
         help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
     )
-    @click.option("--plan", metavar="FILE", help="Write the plan of embedding rows as JSON.")
+    @click.option("--plan", metavar="FILE", help="Write as JSON from which old rows each new embedding row is made.")
     @click.option(
         "--model",
         nargs=2,
