@@ -68,9 +68,9 @@ def test_offsets_are_trimmed_as_before() -> None:
     [
         ("<x> $A", None, r"single='<x> \$A': '<x>' is neither \$A, nor an added token .* add_tokens\(\['<x>'\]\)"),
         ("$A $B", None, r"'\$B' is neither \$A, nor"),
-        ("<a>", None, r"single='<a>' does not contain \$A exactly once"),
-        ("$A $A", None, r"does not contain \$A exactly once"),
-        ("$A", "$A", r"pair='\$A' does not contain \$A and \$B exactly once"),
+        ("<a>", None, r"single='<a>' must contain \$A exactly once"),
+        ("$A $A", None, r"must contain \$A exactly once"),
+        ("$A", "$A", r"pair='\$A' must contain \$A and \$B exactly once"),
         (None, "$A $B", "pair= needs single="),
         ("$A:x", None, r"'\$A:x' is neither"),
         (3, None, "single=3"),

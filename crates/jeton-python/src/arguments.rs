@@ -218,7 +218,7 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
     let at: Option<usize> = error.value(py).getattr("start").and_then(|start| start.extract()).ok();
     let place = at.map_or_else(String::new, |at| format!(" at position {at}"));
     let message = format!(
-        "the text contains a lone surrogate{place}; it is not Unicode text; encode and count with errors=\"replace\" replace it with U+FFFD"
+        "the text contains a lone surrogate{place}, which is not valid Unicode; encode and count accept errors=\"replace\", which puts U+FFFD there"
     );
     error::make::<InvalidTextError>(py, message, &[("position", Fact::Number(at))])
 }

@@ -313,15 +313,10 @@ def compare(
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")
     if isinstance(toks, Tokenizer):
-        texts = items(
-            text, "text", "a pair of texts; to compare tokenizers on one text, pass them as a list or a mapping"
-        )
+        expected = "a pair of texts, which one tokenizer needs; to compare tokenizers on one text, pass a list of them"
+        texts = items(text, "text", expected)
         if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
-            raise wrong(
-                "text",
-                text,
-                "a pair of texts; to compare tokenizers on one text, pass them as a list or a mapping",
-            )
+            raise wrong("text", text, expected)
         difference = TextDifference(toks, (texts[0], texts[1]), special)
         _ = difference.ids  # raises if a text cannot be encoded
         return difference

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
-from ..errors import ConfigError, TrainingError, keyword
+from ..errors import MARK, ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..training import Limits, train
 from ..training.presets import resolve
@@ -87,8 +87,14 @@ def sizes(
     else:
         learned_from, measured_on = opened, open_corpus(test)
     with make_reporter(progress) as report:
-        tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
-        first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
+        try:
+            tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
+            first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
+        except ConfigError as error:
+            if error.option == "vocab_size":  # the caller passed it as an item of `sizes`
+                error.rename(f"{MARK}vocab_size", f"{MARK}sizes")
+                error.option = "sizes"
+            raise
         uses, num_bytes = _uses(tok, measured_on, limits, report)
     if not num_bytes or not any(uses):
         raise TrainingError(

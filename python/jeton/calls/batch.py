@@ -101,7 +101,10 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
                 f"rows are indexed by an integer or a slice, not {index!r}; for columns, use "
                 "tok.encode_batch(texts).padded()"
             )
-        index = range(len(self))[index]
+        try:
+            index = range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"row {index} is out of range: there are {len(self):,}, from 0") from None
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute

@@ -51,7 +51,7 @@ class Truncation:
         if self.max_length is not None:
             integer(self.max_length, "max_length", 0, MAX_LENGTH)
         if self.strategy not in ("longest_first", "only_first", "only_second"):
-            names = '"longest_first", "only_first" or "only_second"; max_length= alone truncates'
+            names = '"longest_first", "only_first" or "only_second"; omit it to truncate with max_length= alone'
             raise wrong("truncation", self.strategy, names)
         integer(self.stride, "stride", 0, MAX_LENGTH)
         if self.side not in ("right", "left"):

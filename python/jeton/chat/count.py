@@ -140,7 +140,11 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
     for name, neutral in _UNKNOWN.items():
         if request.get(name) is not None and request[name] not in neutral:
             _refuse(name, name)
-    messages = [*_objects(request.get("messages"), "messages")]
+    if "messages" not in request:
+        some = ", ".join(f"{key!r:.40}" for key in [*request][:8]) or "no keys"
+        message = f'the request has no key "messages" (a list of messages); it has {some}'
+        raise ConfigError(message, option="messages")
+    messages = [*_objects(request["messages"], "messages")]
     if not messages:
         raise ConfigError("messages is empty: a chat needs at least one message", option="messages")
     functions = _functions(request)

@@ -121,8 +121,8 @@ def _remedy(tok: HasCore) -> str:
     names = presets_for(tok)
     if not names:
         return (
-            f"pass {keyword('template')} with a Jinja template; none of Jeton's own ({', '.join(PRESETS)}) "
-            "fits the tokenizer's special tokens; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) "
+            f"pass {keyword('template')} with a Jinja template; Jeton's own templates need special tokens that the "
+            "tokenizer lacks; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) "
             "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT) adds those of ChatML; "
             "jeton.chat_count(tok, messages) (jeton chat count) estimates what OpenAI's API counts"
         )

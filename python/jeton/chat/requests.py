@@ -226,6 +226,8 @@ def _string(value: Any, path: str) -> str:
 
 def _each(items: Any, path: str) -> Iterator[tuple[str, Json]]:
     """Yields the objects of a list, each with its path."""
+    if items is None:
+        raise ConfigError(f"{path} is missing or null; expected a list of objects", option="messages")
     if not isinstance(items, list | tuple):
         raise ConfigError(f"{path} is {items!r:.60}, not a list of objects", option="messages")
     for index, item in enumerate(items):

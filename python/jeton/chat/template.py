@@ -370,17 +370,24 @@ def _failure(error: Exception, template: Template, messages: Sequence[Mapping[st
     if isinstance(error, TemplateError) and not isinstance(error, TemplateRuntimeError):
         return ChatTemplateError(f"the chat template rejects the messages{place}: {text}", line=line)
     text = _OWN_CLASS.sub(lambda match: _CLASSES[match[1]], text)
-    return ChatTemplateError(f"the chat template failed{place}: {text}{_unusual(messages)}", line=line)
+    return ChatTemplateError(
+        f"{_unusual(messages, isinstance(error, TypeError))}the chat template failed{place}: {text}", line=line
+    )
 
 
-def _unusual(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a clause that names the first message whose content is missing or of a wrong type; else an empty text."""
+def _unusual(messages: Sequence[Mapping[str, Any]], is_of_types: bool) -> str:
+    """Returns a clause that names the first message whose content is missing or of a wrong type; else an empty text.
+
+    A list as content is named only if the error `is_of_types`: many templates accept it.
+    """
     for index, message in enumerate(messages):
         if "content" not in message:
             if not message.keys() & {"tool_calls", "reasoning_content", "reasoning", "thinking"}:
-                return f"; message {index} has no content"
+                return f"message {index} has no content; "
         elif not isinstance(message["content"], str | list | tuple | Mapping | None):
-            return f"; the content of message {index} is not text: {message['content']!r:.60}"
+            return f"the content of message {index} is not text: {message['content']!r:.60}; "
+        elif is_of_types and isinstance(message["content"], list | tuple):
+            return f"the content of message {index} is a list, which this template may not support; "
     return ""
 
 

@@ -288,8 +288,8 @@ def _read(file: BinaryIO) -> tuple[Any, Any, Any]:
         raise FormatError(f"the messages are not JSON: {str(error)[:100]}", format="json") from None
     if isinstance(data, dict):
         if "messages" not in data:
-            keys = ", ".join(map(repr, list(data)[:8])) or "no keys"
-            message = f'the object has no "messages", a list of {{"role": …, "content": …}}; it has {keys}'
+            keys = ", ".join(f"{key!r:.40}" for key in list(data)[:8]) or "no keys"
+            message = f'the object has no key "messages" (a list of messages); it has {keys}'
             raise FormatError(message, format="json")
         return data["messages"], data.get("tools"), data.get("variables")
     return data, None, None

@@ -53,7 +53,7 @@ PIECE_BYTES = 4096
     "--accept-loss",
     multiple=True,
     metavar="NAME",
-    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+    help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
 )
 @click.option(
     "--texts",
@@ -69,7 +69,7 @@ PIECE_BYTES = 4096
 @click.option(
     "--transformers",
     type=click.Choice(["4", "5"]),
-    help="Major version of transformers that decides how IN, a folder with a .model, is read.",
+    help="Read IN, a folder with a .model, as this major version of transformers does.",
 )
 @common_options
 def convert(

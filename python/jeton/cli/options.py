@@ -91,7 +91,8 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
         >>> in_options(JetonError(f"pass {keyword('accept_loss', ['pattern', 'roles'])}"), params)
         'pass --accept-loss pattern --accept-loss roles'
     """
-    options = {param.name: param for param in params if isinstance(param, click.Option)}
+    options = {opt.lstrip("-").replace("-", "_"): param for param in params for opt in param.opts}
+    options |= {str(param.name): param for param in params}
     clauses, known = [""], [True]
     for index, part in enumerate(error.marked.split(MARK)):
         if index % 2 == 0:
@@ -101,7 +102,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             known += [True] * len(rest)
             continue
         name, equals, value = part.partition("=")
-        if param := options.get(name):
+        if param := options.get(name.partition("[")[0]):  # of an item of a list, too: `tokens[0]`
             clauses[-1] += _with_value(param, value)
         elif equals and value and "settings" in options:  # an option of a training preset
             clauses[-1] += f"--set {part}"
@@ -111,17 +112,21 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     return "; ".join(clause for index, clause in enumerate(clauses) if known[index] or index == 0)
 
 
-def _with_value(param: click.Option, value: str) -> str:
-    """Returns an option with the value of a keyword argument, given as Python source; for a list, with each value."""
-    name = max(param.opts, key=len)
-    if param.is_flag or not value:
+def _with_value(param: click.Parameter, value: str) -> str:
+    """Returns an option or argument with the value of a keyword argument, given as Python source; for a list, with each.
+
+    A value that is empty or contains white space is quoted.
+    """
+    name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.strip("[].")
+    if not value or (isinstance(param, click.Option) and param.is_flag):
         return name
     try:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):  # the value is cut off, or not a literal
-        literal = value
+        return f"{name} {value}"
     values = literal if isinstance(literal, list | tuple | set) else [literal]
-    return " ".join(f"{name} {each}" for each in values) or name
+    shown = [each if each and not re.search(r"\s", each) else repr(each) for each in map(str, values)]
+    return " ".join(f"{name} {each}" for each in shown) or name
 
 
 @dataclass(frozen=True)
@@ -269,7 +274,7 @@ def text_options(command: Function) -> Function:
         help="Read the arguments as files, globs and folders. A text file is one text; in files of rows (.jsonl, "
         ".json, .csv, .parquet, .arrow), each row is one.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
     @special_option
     @click.option("--add-special-tokens", is_flag=True, help="Add the template's special tokens (BOS, [CLS], …).")
     @errors_option
@@ -329,9 +334,9 @@ def corpus_options(command: Function) -> Function:
         "--documents",
         type=click.Choice(["file", "line"]),
         default="file",
-        help="Unit that is one document in a text file.",
+        help="What is a document of a text file: the whole file, or a line.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
     @click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Encoding of text files: gb18030, …"
     )

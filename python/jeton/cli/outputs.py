@@ -98,8 +98,8 @@ def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accep
             except (JetonError, OSError):
                 continue
             common.warn(
-                f"{path} could not be saved; the tokenizer was saved to {rescued} instead, from which jeton "
-                "convert can write it"
+                f"{path} could not be saved; the tokenizer was saved to {rescued} instead, and jeton convert can "
+                "convert it"
             )
             break
         raise

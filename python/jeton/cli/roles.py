@@ -21,7 +21,7 @@ __all__ = ["RoleOptions", "role_options"]
 _HELP = {
     "bos": "begins a text",
     "eos": "ends a text",
-    "unk": "stands for unknown text",
+    "unk": "is recorded as the unknown token, without effect on encoding",
     "sep": "separates two texts",
     "pad": "fills the rows of a batch",
     "cls": "begins a text that is classified",

@@ -108,7 +108,10 @@ def _plan_options(command: Function) -> Function:
         help="Input bytes per task, and so per shard. Default: 256MB.",
     )
     @click.option(
-        "--shuffle", type=click.IntRange(0), metavar="SEED", help="Shuffle all documents; a second stage sorts them."
+        "--shuffle",
+        type=click.IntRange(0),
+        metavar="SEED",
+        help="Shuffle all documents with this seed, in a second stage.",
     )
     @click.option(
         "--pack", type=RowLength(), metavar="LENGTH", help="Pack documents into rows of this many ids: 2048, 2Ki."
@@ -144,8 +147,8 @@ def _plan_options(command: Function) -> Function:
         "masks",
         type=click.Choice(tuple(MASKS)),
         multiple=True,
-        help="Loss mask: of the last reply only, without reasoning, without stop tokens; by the template's markers, or "
-        "derived from any template.",
+        help="What the loss mask of --chat covers and how it is found (repeatable): the last reply only, no reasoning, "
+        "no stop tokens; by the template's markers, or derived from any template.",
     )
     @click.option(
         "--keep",
@@ -168,7 +171,11 @@ def _plan_options(command: Function) -> Function:
     )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(
-        "--special-token", "special_tokens", multiple=True, metavar="T", help="For --format counts; splits documents."
+        "--special-token",
+        "special_tokens",
+        multiple=True,
+        metavar="T",
+        help="For --format counts: a special token, at which documents are split (repeatable).",
     )
     @corpus_options
     @functools.wraps(command)
@@ -618,7 +625,7 @@ def mix(common: CommonOptions, output: str, system: str | None) -> None:
 @click.option(
     "--stage",
     type=click.Choice(["spool", "shuffle"]),
-    help="With a shuffle, which needs two arrays: the stage of this one.",
+    help="Stage that this array runs, if the plan shuffles: each of its two stages needs an array.",
 )
 @common_options
 def script(
@@ -665,7 +672,9 @@ def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | N
     else:
         return None
     if not 0 <= index < jobs:
-        raise click.UsageError(f"the environment names job {index} of {jobs}; pass --job K/N")
+        raise click.UsageError(
+            f"the environment variables set job {index} of {jobs} jobs, which is out of range; pass --job K/N"
+        )
     return index, jobs
 
 

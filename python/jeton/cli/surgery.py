@@ -86,9 +86,9 @@ def surgery_options(command: Function) -> Function:
         "--accept-loss",
         multiple=True,
         metavar="NAME",
-        help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+        help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
     )
-    @click.option("--plan", metavar="FILE", help="Write the plan of embedding rows as JSON.")
+    @click.option("--plan", metavar="FILE", help="Write as JSON from which old rows each new embedding row is made.")
     @click.option(
         "--model",
         nargs=2,

@@ -62,7 +62,7 @@ SMALL_SIZE = 400
 )
 @click.option("--min-frequency", type=Count(), metavar="N", help="Minimum frequency of a pair to be merged.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
-@click.option("--unk-token", metavar="T", help="Adds an unknown token to the model (level char).")
+@click.option("--unk-token", metavar="T", help="Token for characters that are not in the vocabulary (level char).")
 @click.option("--end-of-word", metavar="MARK", help='End-of-word mark, such as "</w>".')
 @click.option(
     "--end-of-word-style",
@@ -96,7 +96,7 @@ SMALL_SIZE = 400
     "--accept-loss",
     multiple=True,
     metavar="NAME",
-    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+    help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
 )
 @role_options
 @memory_options

@@ -459,7 +459,10 @@ def remote_call(url: str, ask: Callable[[], T]) -> T:
             raise
         number = error.errno or next((number for kind, number in ERRNOS if isinstance(error, kind)), errno.EIO)
         # Some file systems raise an error whose text is only the URL; its cause is the error of the connection.
-        reason = f"cannot be read: {error.__cause__}" if str(error) == url and error.__cause__ else str(error)
+        reason = str(error)
+        if reason == url:
+            cause = error.__cause__ or error
+            reason = f"cannot be read: {type(cause).__name__ if str(cause) == url else cause}"
         raise OSError(number, reason, url) from error  # Python chooses the subclass by the errno
     except Exception as error:
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", url) from error

@@ -287,6 +287,8 @@ def _load(
     if not is_json and not is_pair and not detection.is_vocab_txt(data):
         if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
             raise FormatError(f"{path}: compressed ({compression}); decompress it, then load it", place="byte 0")
+        if not data:
+            raise FormatError(f"{path}: the file is empty", place="byte 0")
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
     if is_json and not is_pair:
@@ -325,8 +327,10 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
     for name, value in given.items():
         if value is not None and name not in names:
             if name == "pattern":
-                raise ConfigError(f"{keyword(name)} is for formats without a pattern; this file contains its own")
-            raise ConfigError(f"{keyword(name)} does not apply to this format, whose files contain it")
+                raise ConfigError(
+                    f"{keyword(name)} applies only to files without a pattern; this file contains its own"
+                )
+            raise ConfigError(f"{keyword(name)} does not apply to files of this format; omit it")
 
 
 def local_path(place: str | os.PathLike[str]) -> str:

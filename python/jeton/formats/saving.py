@@ -88,7 +88,8 @@ def save(
     if isinstance(accept_loss, str):
         raise ConfigError(f"{named('accept_loss')} takes a collection of names; pass [{accept_loss!r}]")
     if unknown := [name for name in accept_loss if name not in LOSSES]:
-        raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
+        what = f"contains {unknown[0]!r:.60}, which is not the name of a loss; names: {', '.join(LOSSES)}"
+        raise ConfigError(f"{named('accept_loss')} {what}", option="accept_loss")
     if not os.fspath(path):
         raise ConfigError("the path to save to is empty", option="path")  # an empty path would be the current folder
     format = format_of(path) if format is None else format

@@ -333,13 +333,13 @@ def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
 def _check_bpe(model: Bpe) -> None:
     """Rejects BPE that differs from SentencePiece's in more than the representation of merges."""
     if model.level == "byte" or model.ranks != "merges":
-        raise unsupported("model", "BPE of bytes")
+        raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:
         raise unsupported("model", "BPE with an end-of-word suffix or a continuing_subword_prefix")
     if model.whole_first:
         raise unsupported("whole_first", "entries that are matched before merging (ignore_merges)")
     if not model.fuse_unk and not model.byte_fallback:
-        raise unsupported("fuse_unk", "unknown characters that are one token each (fuse_unk)")
+        raise unsupported("fuse_unk", "unknown characters as one token each (fuse_unk=False)")
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:

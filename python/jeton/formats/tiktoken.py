@@ -20,6 +20,7 @@ from ..definition import Bpe, Definition, Pattern, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import special_pairs, with_added_tokens
+from ..util.arguments import wrong
 from .error_context import refuse_losses
 from .registry import REGISTRY, by_content
 
@@ -88,6 +89,8 @@ def read(
         pretokenizer=(part,) if part else (),
         **facts,
     )
+    if not hasattr(special_tokens, "items"):
+        raise wrong("special_tokens", special_tokens, "a mapping from spelling to id")
     added = special_pairs(special_tokens)
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)

@@ -553,7 +553,10 @@ def _unigram_unk(model: JSON, spelled: _core.SpelledVocabulary) -> str | None:
     if id is None:
         return None
     if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < len(spelled):
-        raise FormatError("unk_id is not an id of the vocabulary", place="$.model.unk_id")
+        raise FormatError(
+            f"unk_id {id!r:.40} is not an id of the vocabulary, which has {len(spelled)} entries",
+            place="$.model.unk_id",
+        )
     return spelled.token(id)
 
 

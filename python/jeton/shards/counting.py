@@ -38,8 +38,8 @@ def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:
     from ..training import Stages
 
     tokens = strings(special_tokens, "special_tokens")
-    for token in tokens:
-        spell(token)
+    for index, token in enumerate(tokens):
+        spell(token, f"special_tokens[{index}]")
     return {"stages": Stages.of(pattern).to_json(), "special_tokens": tokens}
 
 

@@ -148,7 +148,7 @@ class ShardDataset(Sequence[Any]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"document {index} of {len(self):,}")
+            raise IndexError(f"document {index} is out of range: there are {len(self):,}, from 0")
         shard = bisect_right(self._starts, number) - 1
         return self._item(self._shards[shard], number - self._starts[shard])
 
@@ -262,7 +262,7 @@ class ShardDataset(Sequence[Any]):
             raise wrong("indices", indices, "a sequence of integers")
         outside = np.flatnonzero((numbers < -len(self)) | (numbers >= len(self)))
         if len(outside):
-            raise IndexError(f"document {numbers[outside[0]]} of {len(self):,}")
+            raise IndexError(f"document {numbers[outside[0]]} is out of range: there are {len(self):,}, from 0")
         numbers = numbers.astype(np.int64)
         numbers[numbers < 0] += len(self)
         return numbers

@@ -146,7 +146,7 @@ class Metadata(Sequence[Any]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"document {index} of {len(self):,}")
+            raise IndexError(f"document {index} is out of range: there are {len(self):,}, from 0")
         shard = bisect_right(self._starts, number) - 1
         data, ends = self._shard(shard)
         at = number - self._starts[shard]

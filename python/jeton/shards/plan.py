@@ -560,7 +560,7 @@ def _check_options(plan: Plan) -> None:
 
 def _shown(value: Any) -> str:
     """Returns a shortened value for a message, because a chat template has thousands of characters."""
-    text = repr(value)
+    text = "unset" if value is None else repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 

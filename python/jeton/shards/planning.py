@@ -144,8 +144,8 @@ def plan(
     if format == COUNTS:
         if tok is not None or append_eos or prepend_bos or dtype != "auto":
             message = (
-                f"{keyword('format', 'counts')} counts pretokens: a tokenizer, {named('dtype')}, {named('append_eos')} "
-                f"and {named('prepend_bos')} have no effect"
+                f"{keyword('format', 'counts')} writes counts, not ids: omit the tokenizer, {named('dtype')}, "
+                f"{named('append_eos')} and {named('prepend_bos')}"
             )
             raise ConfigError(message)
         for option, value in (

@@ -111,9 +111,9 @@ def run_plan(
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
     if ray_address is not None and runner != "ray":
-        raise ConfigError(f"{keyword('ray_address')} is for {keyword('runner', 'ray')}")
+        raise ConfigError(f"{keyword('ray_address')} applies only to {keyword('runner', 'ray')}")
     share = _share(job)
-    num_workers = num_threads(workers)
+    num_workers = num_threads(workers, "workers")
     plan = folder.load_plan()
     if stage is not None:
         choice(stage, "stage", [known.name for known in plan.stages])

@@ -55,13 +55,14 @@ def _items(notation: str, option: str, ids: dict[str, int], texts: tuple[str, ..
             items.append({"ids": [ids[name]], "type_id": int(number)})
         else:
             expected = " nor ".join(f"${text}" for text in texts)
+            hint = "" if name.startswith("$") else f"; add_tokens([{name!r}]) makes it one"
             raise ConfigError(
-                f"{keyword(option, notation)}: {name!r} is neither {expected}, nor an added token of the tokenizer; "
-                f"add_tokens([{name!r}]) makes it one",
+                f"{keyword(option, notation)}: {name!r} is neither {expected}, nor an added token of the tokenizer"
+                f"{hint}",
                 option=option,
             )
     given = [item["sequence"] for item in items if "sequence" in item]
     if sorted(given) != list(texts):
         wanted = " and ".join(f"${text}" for text in texts)
-        raise ConfigError(f"{keyword(option, notation)} does not contain {wanted} exactly once", option=option)
+        raise ConfigError(f"{keyword(option, notation)} must contain {wanted} exactly once", option=option)
     return items

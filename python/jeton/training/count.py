@@ -163,8 +163,8 @@ def count_pretokens(
     limits = Limits.of(limits, threads)
     integer(min_count, "min_count", 0, MAX_COUNT)
     stages = Stages.make(pattern, normalizer, pretokenizer)
-    for token in strings(special_tokens, "special_tokens"):
-        spell(token)
+    for index, token in enumerate(strings(special_tokens, "special_tokens")):
+        spell(token, f"special_tokens[{index}]")
     reader = open_corpus(corpus)
     with make_reporter(progress) as report:
         return count(reader, stages, list(special_tokens), report, limits=limits, min_count=min_count)
@@ -214,8 +214,8 @@ def _log_dropped(counts: Counts) -> None:
     """Logs a warning about dropped pretokens."""
     if counts.dropped is not None:
         _log.warning(
-            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences): the count of a "
-            "pair is too low by its occurrences in them",
+            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences); counts of "
+            "pairs do not include them",
             *(counts.dropped.distinct, counts.dropped.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )

@@ -87,7 +87,7 @@ class Limits:
         Raises:
             ConfigError: `threads` is given twice, or `limits` has another type.
         """
-        limits = cls() if limits is None else instance(limits, "limits", cls, "a Limits, or None")
+        limits = cls() if limits is None else instance(limits, "limits", cls, "a jeton.Limits or None")
         if threads is None:
             return limits
         if limits.threads is not None:

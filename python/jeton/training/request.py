@@ -63,8 +63,8 @@ class TrainingRequest:
             object.__setattr__(self, "min_frequency", integer(self.min_frequency, "min_frequency", 0, MAX_COUNT))
         special_tokens = tuple(strings(self.special_tokens, "special_tokens"))
         object.__setattr__(self, "special_tokens", special_tokens)
-        for token in special_tokens:
-            spell(token)
+        for index, token in enumerate(special_tokens):
+            spell(token, f"special_tokens[{index}]")
         for option in ("unk_token", "end_of_word"):
             if getattr(self, option) is not None:
                 spell(getattr(self, option), option)

@@ -50,7 +50,7 @@ def add_required(
     for text, its_units in zip(required, units, strict=True):
         if missing := [unit for unit in its_units if unit not in symbols]:
             raise ConfigError(
-                f"the required token {text!r} has {missing[0].decode()!r}, which the corpus does not have",
+                f"the required token {text!r} contains {missing[0].decode()!r}, which does not occur in the corpus",
                 option="rules",
             )
     texts = [[symbols[unit] for unit in its_units] for its_units in units]

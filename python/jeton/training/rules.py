@@ -96,7 +96,9 @@ class Rules:
         """
         if rules is None or isinstance(rules, Rules):
             return rules or cls()
-        names = [rules] if isinstance(rules, str) else items(rules, "rules", "a Rules, or a list of names of rules")
+        names = (
+            [rules] if isinstance(rules, str) else items(rules, "rules", "a jeton.Rules or a list of names of rules")
+        )
         for name in names:
             if name not in NAMES:
                 raise ConfigError(f"there is no rule named {name!r}; rules: {', '.join(NAMES)}", option="rules")

@@ -285,7 +285,7 @@ def _check_trace(recipe: Recipe, preset: TrainingPreset) -> None:
     model = recipe.definition.model
     if not isinstance(model, Bpe) or model.continuing_subword_prefix:
         raise ConfigError(
-            f"{keyword('trace')} is not supported for {keyword('preset', preset.name)}; {keyword('log')} is"
+            f"{keyword('trace')} is not supported for {keyword('preset', preset.name)}; use {keyword('log')} instead"
         )
     if recipe.second_stages is not None:
-        raise ConfigError(f"{keyword('trace')} does not show two stages; {keyword('log')} does")
+        raise ConfigError(f"{keyword('trace')} does not show two stages; use {keyword('log')} instead")

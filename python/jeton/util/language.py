@@ -25,7 +25,7 @@ __all__ = ["LANGUAGES", "chosen_language", "current_language", "in_language", "r
 # Languages with catalogs. English has none: its text is in the code.
 LANGUAGES = ("zh",)
 # Placeholders whose value is itself a message to translate.
-NESTED = ("message", "reason")
+NESTED = ("message", "reason", "feature")
 # Placeholders whose value lists kinds of files or records: "2 hidden (.a, .b), 1 symlink (x)". Each kind is a message
 # to translate.
 LISTED = ("kinds",)
@@ -129,7 +129,9 @@ def _clause(clause: str, templates: _Templates) -> str:
 def _value(name: str, value: str, templates: _Templates) -> str:
     """Translates the value of a placeholder, if it is a message or a list of kinds."""
     if name in NESTED:
-        return _translated(value, templates)
+        value = _translated(value, templates)
+        # In the middle of a sentence, a space separates words in Latin script from the Chinese before them.
+        return f" {value}" if name == "feature" and value[:1].isascii() else value
     return _kinds(value, templates) if name in LISTED else value
 
 
@@ -158,5 +160,7 @@ def _templates(language: str) -> _Templates:
 
 def _pattern(message: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", message)
-    named = [f"(?P<{part}>.+?)" if index % 2 else re.escape(part) for index, part in enumerate(parts)]
+    # An option is the start of a message, after the file or another place: it does not contain the place.
+    values = {"option": r"(?P<option>(?:(?!: ).)+?)"}
+    named = [values.get(part, f"(?P<{part}>.+?)") if index % 2 else re.escape(part) for index, part in enumerate(parts)]
     return re.compile("".join(named), re.DOTALL)

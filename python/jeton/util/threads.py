@@ -12,7 +12,7 @@ __all__ = ["num_threads"]
 MAX_THREADS = 256
 
 
-def num_threads(threads: int | None) -> int:
+def num_threads(threads: int | None, option: str = "threads") -> int:
     """Returns the number of threads: as passed, else RAYON_NUM_THREADS, else the available cores; at most 256.
 
     A value of the environment variable that is not a positive integer is ignored.
@@ -26,4 +26,4 @@ def num_threads(threads: int | None) -> int:
             return min(int(asked[:4]), MAX_THREADS)  # cut off, because Python limits the digits that `int` converts
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
-    return min(integer(threads, "threads", 1), MAX_THREADS)
+    return min(integer(threads, option, 1), MAX_THREADS)

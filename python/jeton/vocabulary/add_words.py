@@ -108,7 +108,7 @@ def _check(words: list[str], fates: np.ndarray) -> None:
         (ADDED, "is an added token, which is matched before the model runs"),
     ):
         if (found := np.flatnonzero(fates == kind)).size:
-            raise ConfigError(f"words: {words[found[0]]!r} {why}", option="words")
+            raise ConfigError(f"words: {words[found[0]]!r:.80} {why}", option="words")
 
 
 def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
@@ -125,7 +125,7 @@ def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
         word = words[int(np.flatnonzero(~holds)[0])]
         shown = tok.tokenize(word, special="none").tokens
         raise ConfigError(
-            f"words: {word!r} is not one token: the tokenizer normalizes or splits it before the model runs, into "
+            f"words: {word!r:.80} is not one token: the tokenizer normalizes or splits it before the model runs, into "
             f"{shown}",
             option="words",
         )

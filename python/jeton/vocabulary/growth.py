@@ -19,8 +19,8 @@ from .trees import MergeTrees
 __all__ = ["check_merges", "grown"]
 
 
-def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
-    """Checks that a tokenizer can get new merges.
+def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") -> None:
+    """Checks that a tokenizer can get new merges. The message ends with `place`, the argument that is the tokenizer.
 
     Raises:
         UnsupportedFeatureError: the model is of another type, or has an end-of-word mark or a continuing prefix; the
@@ -36,7 +36,7 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
         what = "end_of_word" if model.end_of_word else "continuing_subword_prefix"
     elif isinstance(model, Pieces):
         what = "SentencePiece's BPE (Pieces)"
-    raise UnsupportedFeatureError(f"{verb} does not support {what}", feature=what)
+    raise UnsupportedFeatureError(f"{verb} does not support {what}{place}", feature=what)
 
 
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:

@@ -68,7 +68,7 @@ def merge_vocab(
     """
     for name, tok in (("a", a), ("b", b)):
         instance(tok, name, Tokenizer, "a Tokenizer")
-        check_merges(tok, f"merge_vocab, {name}", pieces=True)
+        check_merges(tok, "merge_vocab", pieces=True, place=f", as {name} has")
     checked_corpus(corpus_a, "corpus_a")
     checked_corpus(corpus_b, "corpus_b")
     _check_kinds(a, b)

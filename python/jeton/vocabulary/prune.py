@@ -201,7 +201,7 @@ def _mask(tok: Tokenizer, tokens: Iterable[int | str | bytes], option: str) -> N
     if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu":
         ids = tokens.astype(np.int64).ravel()
     else:
-        ids = np.array([_id(tok, token, option) for token in tokens], np.int64)
+        ids = np.array([_id(tok, token, option, index) for index, token in enumerate(tokens)], np.int64)
     is_entry = np.zeros(tok.vocab_size, bool)
     is_entry[tok._core.ids()] = True
     bad = ids[(ids < 0) | (ids >= tok.vocab_size)]
@@ -212,7 +212,7 @@ def _mask(tok: Tokenizer, tokens: Iterable[int | str | bytes], option: str) -> N
     return mask
 
 
-def _id(tok: Tokenizer, token: Any, option: str) -> int:
+def _id(tok: Tokenizer, token: Any, option: str, index: int) -> int:
     if isinstance(token, str) and token in tok.special_tokens:
         return tok.special_tokens[token]
     if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
@@ -222,7 +222,7 @@ def _id(tok: Tokenizer, token: Any, option: str) -> int:
             return tok.token_to_id(token)
         except UnknownTokenError as error:
             raise ConfigError(f"{option}: {error.args[0]}", option=option) from None
-    return integer(token, option, 0, tok.vocab_size - 1)
+    return integer(token, f"{option}[{index}]", 0, tok.vocab_size - 1)
 
 
 def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:

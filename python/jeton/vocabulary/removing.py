@@ -75,7 +75,7 @@ def without_tokens(tok: Tokenizer, removed: NDArray[np.bool_], *, drop: bool) ->
     if found and not drop:
         places = ", ".join(f"{name} ({token})" for name, token in found.items())
         raise ConfigError(
-            f"remove: removed tokens are used by {places}; change that, or drop it with "
+            f"remove: the tokenizer uses removed tokens for {places}; change these uses, or drop them with "
             f"{keyword('drop_references', True)}",
             option="remove",
         )

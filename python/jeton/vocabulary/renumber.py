@@ -78,8 +78,8 @@ def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
     """Returns the new ids by old id."""
     ids = np.arange(tok.vocab_size, dtype=np.int64)
     if isinstance(map, Mapping):
-        old = np.array([integer(id, "map", 0, tok.vocab_size - 1) for id in map], np.int64)
-        new = np.array([integer(id, "map", 0, MAX_ID) for id in map.values()], np.int64)
+        old = np.array([_old_id(id, tok.vocab_size) for id in map], np.int64)
+        new = np.array([integer(id, f"map[{old}]", 0, MAX_ID) for old, id in map.items()], np.int64)
         ids[old] = new
     else:
         given = np.asarray(map) if hasattr(map, "dtype") or isinstance(map, list | tuple) else None
@@ -98,3 +98,12 @@ def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
     if (times > 1).any():
         raise ConfigError(f"map: the new id {values[times > 1][0]} would have two entries", option="map")
     return ids
+
+
+def _old_id(id: object, size: int) -> int:
+    """Checks an id of the tokenizer, a key of the mapping."""
+    try:
+        return integer(id, "map", 0, size - 1)
+    except ConfigError:
+        message = f"map: the old id {id!r:.40} is not an integer from 0 to {size - 1}"
+        raise ConfigError(message, option="map") from None

@@ -122,7 +122,7 @@ def _word(tok: Tokenizer, text: str) -> _Word:
     model = tok.definition.model
     if isinstance(model, WordPiece) and len(content.decode()) > model.max_chars_per_word:
         raise ConfigError(
-            f"words: {text!r} has more than {model.max_chars_per_word} characters, the longest word of the model",
+            f"words: {text!r:.80} has more than {model.max_chars_per_word} characters, the model's limit for a word",
             option="words",
         )
     edges = [] if lattice is None else [(start, end, score) for start, end, _, score in lattice[0]]

@@ -218,8 +218,10 @@ fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(
         joined.push_str(left);
         joined.push_str(right.strip_prefix(prefix).unwrap_or(right));
         let find = |token: &str| {
-            let wrong = || Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]"));
-            vocab.id(token).ok_or_else(wrong)
+            vocab.id(token).ok_or_else(|| {
+                let message = format!("the merge \"{left} {right}\" needs {token:?}, which is not in the vocabulary");
+                Error::format(message, format!("$.model.merges[{i}]"))
+            })
         };
         resolved.push((find(left)?, find(right)?, find(&joined)?));
     }

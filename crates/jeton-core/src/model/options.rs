@@ -209,7 +209,7 @@ fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
         let shown = show(content);
         return Err(Error::unsupported(
             "an added token that is an entry for other bytes",
-            format!("the added token {shown:?} is an entry for the bytes {bytes:02x?} as well, which is not supported"),
+            format!("the token {shown:?} cannot be added: as an entry, its spelling stands for the bytes {bytes:02x?}"),
         ));
     }
     Ok(true)

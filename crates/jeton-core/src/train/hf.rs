@@ -212,7 +212,7 @@ fn spell(symbols: &Symbols, merges: &[LearnedMerge], options: &HfOptions) -> Res
     match entries.iter().find(|(_, kind, content)| !known.insert((*kind as u8, content))) {
         None => Ok(entries),
         Some((_, _, content)) => Err(Error::training(format!(
-            "the token {:?} can be formed in two ways, because the prefix is also text of the corpus; Hugging Face gives both the same id, which is not supported: split the text at the prefix's characters, or choose another prefix",
+            "the token {:?} can be formed in two ways, because the prefix also occurs in the corpus, and both would get the same id, as with Hugging Face; choose another prefix, or split the text at the prefix's characters",
             show(content)
         ))),
     }

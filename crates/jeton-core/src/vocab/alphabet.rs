@@ -438,7 +438,7 @@ impl Alphabet {
             let token = token.to_string();
             return Error::text(
                 format!(
-                    "{what} is in the vocabulary only as the special token {token:?}, which special= does not permit; permit it, or use a tokenizer in which it is not special"
+                    "the special token {token:?} is the only entry for {what}, and special= does not permit it; permit it, or use a tokenizer in which it is not special"
                 ),
                 at,
             );

@@ -113,7 +113,11 @@ def _rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         if tokens["missing"]:
             answer += translate("; ") + translate("not single: {texts}", texts=", ".join(tokens["missing"]))
         rows.append((translate("special tokens"), answer))
-    spelled = "a spelled one is matched" if special["in_ids_of_chat"] else "a spelled one is text"
+    spelled = (
+        "special tokens in messages are matched"
+        if special["in_ids_of_chat"]
+        else "special tokens in messages stay text"
+    )
     rows.append((translate("injection"), translate(spelled)))
     date = facts["date"]
     rows.append(

@@ -107,8 +107,8 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     for token in special:
         if learned[0].find(token.encode()) is not None:
             raise UnsupportedFeatureError(
-                f"the special token {token!r} is also a token that is learned. The original gives both the "
-                "same id, which is not supported: choose another special token",
+                f"the special token {token!r} is also a token that is learned, and both would get the same id, as in "
+                "the original; choose another special token",
                 feature="special_tokens",
             )
     vocabulary = with_added_tokens(learned[0], [(id, Token(token)) for id, token in enumerate(special)])

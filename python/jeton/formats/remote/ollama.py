@@ -44,7 +44,7 @@ def find_ollama(name: str) -> Path:
     folders = " and ".join(map(str, _folders()))
     if not models:
         raise FileNotFoundError(
-            f"there is no model {name!r}: {folders} has no models of Ollama; set OLLAMA_MODELS to its folder"
+            f"there is no model {name!r}: no models of Ollama in {folders}; set OLLAMA_MODELS to their folder"
         )
     listed = ", ".join([*models][:_MOST_LISTED]) + (", …" if len(models) > _MOST_LISTED else "")
     raise FileNotFoundError(f"there is no model {name!r} in {folders}; models: {listed}")

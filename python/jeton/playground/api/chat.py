@@ -85,7 +85,7 @@ def _num_generated(chat: Chat) -> int | None:
 def _messages(request: Mapping[str, Any]) -> list[Any]:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise ConfigError('the request lacks "messages", a list of at least one', option="messages")
+        raise ConfigError('the request has no "messages" (a list of at least one message)', option="messages")
     if len(messages) > MAX_MESSAGES:
         raise ConfigError(f"{len(messages):,} messages: the page shows {MAX_MESSAGES:,} at most", option="messages")
     length = 0

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ConfigError, ShardError, UnsupportedFeatureError, keyword
-from ...util.arguments import choice
 from ..outputs import OutputFiles
 
 __all__ = [
@@ -192,7 +191,7 @@ class Documents:
     def __getitem__(self, index: int) -> NDArray[Any]:
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"document {index} of {len(self):,}")
+            raise IndexError(f"document {index} is out of range: there are {len(self):,}, from 0")
         start, end = self._span(number)
         if not 0 <= start < end <= len(self.tokens):
             raise self.damaged(number)
@@ -412,7 +411,8 @@ class Layout(ABC):
         if asked == "auto":
             asked = self.auto(vocab_size)
         elif asked not in self.dtypes:
-            choice(asked, f"dtype (of format {self.name})", ("auto", *self.dtypes))
+            names = ", ".join(("auto", *self.dtypes))
+            raise ConfigError(f"{keyword('dtype', asked)} is not a type of the format {self.name}; types: {names}")
         highest = int(np.iinfo(asked).max)
         if vocab_size - 1 > highest:
             message = (

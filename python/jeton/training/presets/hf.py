@@ -186,7 +186,7 @@ class Bert(TrainingPreset):
             self.name,
             {
                 "level": "symbols are characters",
-                "pattern": "BERT's pre-tokenizer splits",
+                "pattern": "BERT's pre-tokenizer splits the text",
                 "tie_break": "ties go to the lowest ids",
                 "end_of_word": f"WordPiece marks entries inside a word: {keyword('wordpieces_prefix')}",
             }
@@ -297,8 +297,8 @@ def _check_special(special: Sequence[str], initial: Sequence[int], level: Symbol
         symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
         if len(token) == 1 and symbol and int.from_bytes(symbol, "little") in set(initial):
             raise ConfigError(
-                f"the special token {token!r} is also a symbol of the alphabet; Hugging Face gives both the "
-                "same id, which is not supported: choose a longer token",
+                f"the special token {token!r} is also a symbol of the alphabet, and both would get the same id, as "
+                "with Hugging Face; choose a longer token",
                 option="special_tokens",
             )
 

@@ -70,8 +70,8 @@ class Native(TrainingPreset):
         if request.end_of_word:
             if pattern != "whitespace":
                 raise ConfigError(
-                    f"{named('end_of_word')} marks words, which white space separates; "
-                    f"{keyword('pattern', pattern)} splits differently",
+                    f"{named('end_of_word')} needs words that are separated by white space; "
+                    f"{keyword('pattern', pattern)} splits differently, so omit it",
                     option="pattern",
                 )
             for option, is_given in (("rules", request.rules != NO_RULES), ("superwords", request.superwords)):

@@ -124,7 +124,7 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
         return Ok(Pretokenizer(PatternKind::Named(named)));
     }
     let refused = |what: String| {
-        let message = format!("the regex `{regex}` contains {what}, which is not supported");
+        let message = format!("the regex `{regex}` is not supported: it contains {what}");
         Error::unsupported(what, message)
     };
     let pattern = Pretokenizer::regex(&in_our_dialect(regex).map_err(refused)?)?;
