@@ -113,7 +113,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
 
 
 def _with_value(param: click.Parameter, value: str) -> str:
-    """Returns an option or argument with the value of a keyword argument, given as Python source; for a list, with each.
+    """Returns an option or argument with a value, given as Python source; for a list, with each of its values.
 
     A value that is empty or contains white space is quoted.
     """
