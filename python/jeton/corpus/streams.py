@@ -235,6 +235,13 @@ class _Transcoded(io.RawIOBase):
         except UnicodeDecodeError as error:
             place = self._offset - len(held) + error.start
             raise invalid(self._encoding, self._name, place, error) from None
+        except UnicodeError:  # of the decoders of UTF-16 and UTF-32, at the start
+            either = (keyword("encoding", f"{self._encoding}-{order}") for order in ("le", "be"))
+            message = (
+                f"{self._name}: a text in {self._encoding} must begin with a byte order mark; without one, pass "
+                f"{' or '.join(either)}"
+            )
+            raise InvalidTextError(message, position=0, source=self._name) from None
         self._offset += len(data)
         return text.encode("utf-8", "surrogateescape")
 
