@@ -672,7 +672,7 @@ impl Counts {
     }
 }
 
-/// First position that marks an entry whose count was added to the other table's entry.
+/// Value of the first position that marks an entry whose count was added to the other table's entry.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
