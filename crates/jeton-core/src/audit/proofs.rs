@@ -157,7 +157,7 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if no text that contains the entry's prefix literally produces the entry, either.
+    /// Returns true if texts that contain the entry's prefix literally do not produce the entry, either.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::regex::{in_our_dialect, Decided, Regex};
 
-/// Maximum bytes of text held back that are searched again for every fragment.
+/// If at most this many bytes of text are held back, they are searched again for every fragment.
 const SHORT: usize = 256;
 
 const REPLACEMENT: &str = "\u{fffd}";

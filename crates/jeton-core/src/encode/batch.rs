@@ -49,7 +49,7 @@ struct Written {
     len: u32,
 }
 
-/// Result of [`PretokenBatch::find`].
+/// Result of [`PretokenBatch::find`]: the misses, and the numbers of ids up to them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'b> {
     /// Pretokens that both tables miss.

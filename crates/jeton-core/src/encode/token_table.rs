@@ -25,7 +25,7 @@ pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 pub(super) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F];
 
 impl ShortKey {
-    /// Hashes the key. The high bits of the hash depend on more bits of the key than the low bits.
+    /// Hashes the key. The high bits of the hash depend on more bits of the key than the low bits do.
     #[inline(always)]
     pub(super) fn hash(self) -> u32 {
         let (low, high) = (self.bits() as u64, (self.bits() >> 64) as u64);

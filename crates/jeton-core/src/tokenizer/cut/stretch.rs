@@ -92,7 +92,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the last of `ends` with at most `limit` tokens before it: Some(None) if there is none, None if it
+    /// Returns the last of `ends` with at most `limit` tokens before it: `Some(None)` if there is none, `None` if it
     /// cannot be determined. `ends` are pairs: a position in the text, and the number of bytes of the pretoken before
     /// it. Positions of more than `reached` bytes have too many tokens.
     fn last_within(

@@ -13,7 +13,7 @@ pub struct Framed {
     pub ids: Vec<u32>,
     /// Byte range of each token in its text; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Range of each token in the characters of its text.
+    /// Character range of each token in its text.
     pub char_spans: Vec<(usize, usize)>,
     /// Hugging Face's offsets of each token.
     pub offsets: Vec<(usize, usize)>,
