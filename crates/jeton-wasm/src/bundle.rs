@@ -5,8 +5,9 @@
 //! "jeton 1\n"    8 bytes
 //! u32            length of the header
 //! header         JSON: Header
-//! columns        ids (each less the previous id + 1), kinds (a byte), lengths and bytes of the contents; left, right and result ids of the
-//!                merges (the results as those of ids, in zigzag); scores (f64); ids of flagged entries (u32) and their flags (a byte)
+//! columns        ids (each less the previous id + 1), kinds (a byte), lengths and bytes of the contents;
+//!                left, right and result ids of the merges (each result less the previous result + 1, in zigzag);
+//!                scores (f64); ids of flagged entries (u32) and their flags (a byte)
 //! ```
 //!
 //! Integers without a stated type are LEB128; the others are little-endian.

@@ -20,7 +20,7 @@ pub struct Facts {
     pub kind: String,
     /// True if entries are bytes and the page spells them in the byte alphabet.
     pub is_byte_level: bool,
-    /// True if initial symbols may cover other bytes of the text than their own, as characters can.
+    /// True if an initial symbol can cover text other than its own, as for an unknown character.
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,

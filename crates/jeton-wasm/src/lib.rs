@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. All buffers are in this
-//! module's memory. The caller allocates those that it passes by [`allocate`], and frees each of them, also those of
-//! replies, by [`release`].
+//! module's memory. With [`allocate`], the caller creates the buffers that it passes; with [`release`], it frees them
+//! and the buffers of replies.
 //!
 //! Left out: composing the answers of the page's API, which the worker does (`tools/page/engine`); threads, files and
 //! clocks, which WebAssembly lacks.

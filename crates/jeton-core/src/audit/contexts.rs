@@ -13,7 +13,7 @@ const BESIDE: [&str; 22] =
     ["", "a", " ", "A", "0", "\n", ".", "'", "#", "  ", "-", "(", "x", "Z", "中", "é", "\t", "'s", "D", "\r", "q", "ก"];
 /// Number of contexts on each side that are tried before a proof is attempted.
 const NUM_LIKELY: usize = 4;
-/// Maximum number of entries that are tried before another entry.
+/// Maximum number of entries that are tried as the left context of another entry.
 const MOST_INITIALS: usize = 256;
 
 /// Source of candidate texts that could produce an entry.

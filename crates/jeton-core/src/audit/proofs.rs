@@ -35,7 +35,7 @@ pub(super) struct Proofs<'t> {
 
 /// Maximum number of missing bytes of a character for which all completions are considered.
 const MOST_MISSING: usize = 2;
-/// Maximum number of added tokens for which entries are searched.
+/// Maximum number of added tokens that are searched for in each entry.
 const MOST_ADDED: usize = 64;
 
 impl<'t> Proofs<'t> {
@@ -157,7 +157,7 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if the entry is also not produced by a text that contains its prefix literally.
+    /// Returns true if texts that contain the entry's prefix literally do not produce the entry, either.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }

@@ -27,7 +27,7 @@ const MAX_TRIES: usize = 20_000;
 /// Maximum length in bytes of an entry that is searched.
 const MAX_LEN: usize = 4096;
 
-/// Number of bytes after which a text counts as one more text of the budget.
+/// A text counts as one text of the budget, and as one more for each time that it has this number of bytes.
 const LONG_TEXT: usize = 256;
 
 /// Characters that few vocabularies contain, so that they produce the unknown token.

@@ -15,9 +15,9 @@ use crate::vocab::{Kind, Vocab};
 pub(super) struct Chain {
     pub(super) steps: Vec<DecodeStep>,
     pub(super) spelled: bool, // contents are bytes, which a step needs in the byte alphabet
-    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel is first: it converts only added tokens, whose contents are spelled
+    pub(super) reads: Option<ByteAlphabet>, // if contents are bytes and ByteLevel is first: converts only added tokens
     pub(super) respelled: HashMap<u32, String>, // id -> string that replaces its content
-    pub(super) ends_word: Vec<u8>,          // suffix in HF's strings of entries that end a word
+    pub(super) ends_word: Vec<u8>, // suffix in HF's strings of entries that end a word
     pub(super) reads_ends: bool, // ByteLevel is first and can convert the suffix; else it does not change the string
 }
 

@@ -114,8 +114,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Invalid UTF-8 becomes U+FFFD, as many as the library that the components come from would
-    /// write.
+    /// Decodes `ids` to text. Replaces invalid UTF-8 by as many U+FFFD as the library that the components come from
+    /// does.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -200,7 +200,7 @@ impl Decoder {
         }
         let mut least = chars + self.finish(&mut stream)?.chars().count();
         for start in starts.iter_mut().rev() {
-            least = least.min(*start); // a start must not exceed a later one, since decoders can shorten joined text
+            least = least.min(*start); // decoders can shorten joined text, but a start must not exceed a later one
             *start = least;
         }
         Ok((stream.text().to_owned(), starts))

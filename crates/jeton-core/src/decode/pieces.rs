@@ -1,6 +1,7 @@
 //! List of strings in one buffer. Decoders read and write such lists.
 //!
-//! Invariant: `ends` is ascending, and its last entry is the end of the completed strings in `bytes`.
+//! Invariant: `ends` is ascending, and its last entry is the end of the completed strings in `bytes`. The bytes
+//! after it are the *open* string, to which more bytes can be appended.
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct StringList {

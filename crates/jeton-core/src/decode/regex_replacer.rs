@@ -3,10 +3,10 @@
 //! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. Invalid bytes are
 //! searched as U+FFFD, one for each invalid sequence, and are kept in the output where no match replaces them.
 //!
-//! In fragments, text is written once later text cannot change its matches. To know this, the matcher returns the first
-//! position at which an attempt to match reads past the end. Text from there on is held back, and so is the text before
-//! it that lookbehinds can read. An attempt that reads far ahead is repeated only after the text that is held back has
-//! grown by an eighth.
+//! In fragments, text is written as soon as later text cannot change its matches. To know this, the matcher returns the
+//! first position at which an attempt to match reads past the end. Text from there on is held back, and so is the text
+//! before it that lookbehinds can read. An attempt that reads far ahead is repeated only after the text that is held
+//! back has grown by an eighth.
 //!
 //! Cost: each search takes at most the step budget of a regex, which is linear in the text. In fragments, each
 //! character is searched an amortized constant number of times.
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::regex::{in_our_dialect, Decided, Regex};
 
-/// Maximum bytes of text held back that are searched again for every fragment.
+/// If at most this many bytes of text are held back, they are searched again for every fragment.
 const SHORT: usize = 256;
 
 const REPLACEMENT: &str = "\u{fffd}";

@@ -49,7 +49,7 @@ struct Written {
     len: u32,
 }
 
-/// Result of [`PretokenBatch::find`].
+/// Result of [`PretokenBatch::find`]: the misses, and the numbers of ids up to them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'b> {
     /// Pretokens that both tables miss.
@@ -59,7 +59,7 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns an finder of positions between the pretokens.
+    /// Returns a converter of positions between the pretokens to positions in the ids.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }
@@ -69,7 +69,7 @@ impl<'b> Found<'b> {
 #[derive(Debug)]
 pub(super) struct Places<'b> {
     found: Found<'b>,
-    num_written: usize, // misses of the token table passed so far; `num_left` counts those of both tables
+    num_written: usize, // number of misses of the token table so far; `num_left`: misses of both tables
     num_left: usize,
 }
 

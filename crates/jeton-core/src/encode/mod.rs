@@ -584,7 +584,7 @@ impl EncodeCall<'_> {
             return Ok(());
         }
         let split_points = self.split_points();
-        // Not for Unigram, which adds up the scores of the parts of one pretoken.
+        // Never true for Unigram, which adds up the scores of the parts of one pretoken.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);
@@ -814,7 +814,7 @@ impl EncodeCall<'_> {
         self.worker.found.resize(num, TokenRange::default());
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
-            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // counted once as text already
+            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // already counted once as text
             self.encoder.prepare(self.vocab, self.model, cost, self.keep_going)?;
         }
         Ok(())

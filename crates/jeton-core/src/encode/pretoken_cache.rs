@@ -52,7 +52,7 @@ pub(super) struct PretokenCache {
 }
 
 impl PretokenCache {
-    /// Creates a cache of 2^`bits` buckets that may grow to 2^`max_bits`. Each takes [`BUCKET_BYTES`].
+    /// Creates a cache of 2^`bits` buckets that may grow to 2^`max_bits`. Each bucket takes [`BUCKET_BYTES`].
     pub(super) fn new(bits: u32, max_bits: u32) -> Self {
         let ring = vec![[0; 4]; (GROUPS_PER_BUCKET << bits) + PADDING].into();
         Self { table: TokenTable::empty(bits), ring, next: 0, oldest: 0, max_buckets: 1 << max_bits, num_evicted: 0 }

@@ -25,7 +25,7 @@ pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 pub(super) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F];
 
 impl ShortKey {
-    /// Hashes the key. The high bits of the hash depend on the most bits of the key.
+    /// Hashes the key. The high bits of the hash depend on more bits of the key than the low bits do.
     #[inline(always)]
     pub(super) fn hash(self) -> u32 {
         let (low, high) = (self.bits() as u64, (self.bits() >> 64) as u64);
@@ -71,7 +71,7 @@ impl Bucket {
 pub(super) struct TokenTable {
     buckets: HugeVec<Bucket>,
     shift: u32,           // `hash >> shift` is the index of a bucket
-    overflow: Box<[u64]>, // bitmap by hash of entries that are in no bucket; one other text in twenty is also set
+    overflow: Box<[u64]>, // bitmap by hash of entries that are in no bucket; also set for one other text in twenty
 }
 
 /// Number of entries that are inserted together, after the cache line of each was prefetched.

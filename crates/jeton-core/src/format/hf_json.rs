@@ -111,7 +111,7 @@ pub struct VocabColumns {
 /// Rules for spelling a token's bytes in a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Spelling<'a> {
-    /// True if bytes are spelled in GPT-2's byte alphabet, false if as UTF-8 text.
+    /// True if bytes are spelled in GPT-2's byte alphabet, false if they are UTF-8 text.
     pub byte_alphabet: bool,
     /// Suffix of tokens that end a word; empty if there are none.
     pub end_of_word: &'a str,
@@ -523,8 +523,8 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
 }
 
 /// Returns the first two pieces, by descending score, that have equal scores and are each the concatenation of two
-/// other pieces. For such a tie, SentencePiece first merges the piece that is leftmost in the text; a merge list, the
-/// piece that is first in the list. Trained models have no such ties.
+/// other pieces. For such a tie, SentencePiece first merges the piece that is leftmost in the text, but a merge list
+/// first merges the piece that is first in the list. Trained models have no such ties.
 ///
 /// Runs of one character are ignored, because Llama and Mistral gave all runs of spaces the same score after training.
 /// For runs of spaces, both rules yield the longest run. This was tested (up to 120 spaces in several contexts), not

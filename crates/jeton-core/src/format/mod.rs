@@ -4,10 +4,10 @@
 //! paths.
 //!
 //! ```text
-//! hf_json      tokenizer.json, with the scores of numbers, over json_object
+//! hf_json      tokenizer.json; numbers: scores, rounded as HF does; json_object: parser of its objects
 //! merges_txt   vocab.json and merges.txt
 //! vocab_txt    BERT's vocab.txt
-//! ranks        tiktoken's files; tekken: Mistral's
+//! ranks        tiktoken's rank files; tekken: Mistral's tekken.json
 //! sentencepiece  `.model`, with layout (numbering) and converted (merges), over wire (protobuf)
 //! safetensors  headers
 //! ```

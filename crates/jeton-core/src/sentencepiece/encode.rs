@@ -108,8 +108,8 @@ impl PieceTable {
 
     /// Encodes a text to pieces without ranges.
     ///
-    /// If the text has unknown pieces, the slow path runs, because its ends delimit the unknown pieces. The next text
-    /// then takes the slow path without trying the fast path.
+    /// If the text has unknown pieces, the slow path runs, because only it returns the ends of the unknown pieces. The
+    /// next text then takes the slow path without trying the fast path.
     ///
     /// # Errors
     /// As [`PieceTable::ids`].

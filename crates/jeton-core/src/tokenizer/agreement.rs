@@ -46,7 +46,7 @@ pub struct Encoder<'t> {
     pub ids: Option<(Vec<u32>, Vec<usize>)>,
 }
 
-/// Counts of the texts added so far.
+/// Counts of boundaries, tokens, ids and passages in the texts added so far.
 #[derive(Debug, Default)]
 pub struct Agreement {
     /// Number of compared tokenizers.

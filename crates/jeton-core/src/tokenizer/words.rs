@@ -12,9 +12,9 @@ use crate::util::words::{RangeCounter, TokensInRanges, Words};
 /// Numbers of tokens in the words, and in the runs, of one or several texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInWords {
-    /// Numbers in words.
+    /// Numbers of tokens in words.
     pub words: TokensInRanges,
-    /// Numbers in runs of scripts without spaces.
+    /// Numbers of tokens in runs of scripts without spaces.
     pub runs: TokensInRanges,
 }
 

@@ -17,7 +17,7 @@ use super::heap::Heap;
 use crate::error::Result;
 use crate::util::alloc;
 
-/// Number of buckets, one for each count below it. Entries with higher counts are few and are kept in the heap.
+/// Number of buckets, one for each count below this number. Entries with higher counts are few; they are in the heap.
 const NUM_BUCKETS: u64 = 1 << 16;
 
 /// Entry with a count, which is the first criterion of the order.
@@ -100,8 +100,8 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry that is `after` places behind the best one in the current bucket. It is popped after these
-    /// entries, unless better ones are pushed.
+    /// Returns the entry that is `after` places behind the best one in the current bucket. The entries before it
+    /// are popped first, and so are better entries that are pushed meanwhile.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }

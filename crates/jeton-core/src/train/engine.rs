@@ -108,7 +108,8 @@ impl HasCount for Bound {
     }
 }
 
-/// Total effect of one merge, over all shards, on the pairs with one neighbor of the merged positions.
+/// Total weight, over all shards, of the merged positions next to one token (the neighbor), and the index of the pair
+/// that it forms with the new token.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
@@ -370,8 +371,8 @@ impl<'a> MergeLearner<'a> {
         let more = self.tokens.len() - self.changes.len();
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // With `xy` for a pair: `x left` and `right y` have lost occurrences. The weight that `after` subtracted for
-        // the pair (result, left) was not a loss.
+        // The pairs (x, left) and (right, y) have lost occurrences, for all neighbors x and y. If y was the `left` of
+        // the next merged position, `after` has subtracted its weight, so it is added again.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,

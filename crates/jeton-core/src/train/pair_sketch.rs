@@ -1,8 +1,8 @@
 //! Upper bounds of the counts of all pairs, in a fixed amount of memory.
 //!
-//! An array of counters, indexed by the hash of a pair. Each counter is the sum over all pairs with its hash. If the
-//! counter of a pair is below a threshold, so is the pair's count. A few rare pairs seem frequent because they share a
-//! counter with others.
+//! An array of counters, indexed by the hash of a pair. Each counter adds up the counts of all pairs with its hash.
+//! If the counter of a pair is below a threshold, so is the pair's count. A few rare pairs seem frequent because they
+//! share a counter with others.
 //!
 //! Cost: 8 bytes for each counter; one random access for each pair. Source: Park, Chen and Yu 1995, "An effective
 //! hash-based algorithm for mining association rules". Left out: several hash functions, because few pairs are
@@ -41,9 +41,9 @@ pub struct PairSketch {
 impl PairSketch {
     /// Creates a sketch of up to `most` counters, which are enough to recognize the frequent pairs of `num_ids` ids.
     ///
-    /// All pairs that are never merged occur together about as often as the corpus has tokens. A merged pair occurs at
-    /// least about tokens / merges / 100 times. With sixteen counters for each id, few counters without a frequent pair
-    /// reach that number.
+    /// The pairs that are never merged have in total about as many occurrences as the corpus has tokens. A merged pair
+    /// occurs at least about tokens / merges / 100 times. With sixteen counters for each id, few counters without a
+    /// frequent pair reach that number.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`].

@@ -76,8 +76,8 @@ impl<'m> Replay<'m> {
         self.merges.is_empty()
     }
 
-    /// Applies all possible merges. Calls `met` with each pair of adjacent tokens at any time, including pairs that
-    /// later merges replace.
+    /// Applies all possible merges. Calls `met` with each pair of tokens that are adjacent at any time, including
+    /// pairs that later merges replace.
     pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut ReplayScratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));

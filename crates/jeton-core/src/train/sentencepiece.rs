@@ -108,7 +108,7 @@ pub fn learn(
     Ok(strings.assemble(chars.len(), merges))
 }
 
-/// Returns the characters of the vocabulary with their counts, in descending order of counts; counts on up to `threads`
+/// Returns the characters of the vocabulary with their counts, in descending order of counts. Runs on up to `threads`
 /// threads.
 pub(super) fn required_chars(
     counts: &Counts,

@@ -55,7 +55,7 @@ struct Places {
 /// all postings is more. Unlike a growing vector, blocks are never copied.
 const BLOCK: usize = 1 << 20;
 
-/// Effect of one merge on the pairs with one neighbor of the merged positions.
+/// Total weight and number of the merged positions next to one token, the neighbor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbor {
     weight: u64,

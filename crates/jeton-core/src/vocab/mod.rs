@@ -202,7 +202,7 @@ pub struct Vocab {
 }
 
 impl Vocab {
-    /// Number of readable bytes from the start of any content.
+    /// Minimum number of readable bytes from the start of any content, for reads of fixed length.
     pub const PADDING: usize = 16;
 
     /// Builds a vocabulary from `(id, kind, content)` in any order.

@@ -300,7 +300,7 @@ fn write_utf8(utf8: &mut Utf8, bytes: &[u8], into: &mut StringList, lossy: bool)
     if lossy {
         let _ = utf8.push(bytes, Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
     } else {
-        into.open().extend_from_slice(utf8.take_incomplete()); // if a lossy stream ends without loss
+        into.open().extend_from_slice(utf8.take_incomplete()); // held back by earlier lossy calls
         into.open().extend_from_slice(bytes);
     }
 }

@@ -2,11 +2,12 @@
 //! pattern. A normalization form may precede the pattern, as long as it does not change the text; then it does not
 //! change any part of the text, either.
 //!
-//! The tokens of the whole text are computed once, in blocks. Between two joints, the tokens of a part equal those of
-//! the text, so the last token within the limit is found by its index. If that token ends at a joint, the prefix up to
-//! there is the result, because any longer prefix has more tokens. Otherwise all positions up to the next joint are
-//! tried, from the longest prefix to the shortest. The pretokens of such a prefix equal those of the text except for
-//! the last few, and the tokens of its last pretoken follow from those of the whole pretoken (`model/prefixes`).
+//! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), the tokens of a part
+//! equal those of the text, so the last token within the limit is found by its index. If that token ends at a joint,
+//! the prefix up to there is the result, because any longer prefix has more tokens. Otherwise all positions up to the
+//! next joint are tried, from the longest prefix to the shortest. The pretokens of such a prefix equal those of the
+//! text except for the last few, and the tokens of its last pretoken follow from those of the whole pretoken
+//! (`model/prefixes`).
 //!
 //! If the text has no joint for a long stretch, it is encoded from the start of the part up to an upper bound of the
 //! bytes that `limit` tokens can cover (`token_reach`), and all its positions are tried.
@@ -94,8 +95,8 @@ impl<'t> ByteCutter<'t> {
         let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
-        // With such models and without a pattern, the cutter could look up a part of a pretoken as if it was a whole
-        // one. Whether a single-word added token matches depends on the text around it.
+        // If the model looks up whole pretokens and there is no pattern, the cutter could look up a part of a pretoken
+        // as if it was a whole one. Whether a single-word added token matches depends on the text around it.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
             return Ok(None);
@@ -371,8 +372,8 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // The first pretoken that may change if the text ends at the position. Finding it can read its run of
-        // characters again.
+        // The first pretoken that may change if the text ends at the position. To find it, `is_final` can read the
+        // characters up to the position again.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);
@@ -421,7 +422,7 @@ impl<'t> ByteCutter<'t> {
         Ok(Some(count))
     }
 
-    /// Counts the tokens of `text[start..joint]` if this is the end of the last region; otherwise returns None.
+    /// Counts the tokens of `text[start..joint]` if this range is the end of the last region; otherwise returns None.
     fn count_rest(&mut self, start: usize, joint: usize) -> Result<Option<usize>> {
         let region = std::mem::take(&mut self.region);
         let done = self.count_rest_of(&region, start, joint);

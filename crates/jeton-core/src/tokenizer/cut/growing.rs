@@ -1,8 +1,8 @@
 //! Ids of a text to which more text is appended, such as the output of a model.
 //!
 //! Ids before the last joint of the text are final, whatever text is appended. Only the text after this joint is kept,
-//! and it is encoded again with each append. For Unigram, the sum of scores before the joint is kept for the pretoken
-//! that contains it, so rounding is also the same as for the whole text.
+//! and it is encoded again with each append. For Unigram, the sum of the scores from the start of the pretoken to
+//! the joint is also kept, so rounding is the same as for the whole text.
 //!
 //! Cost: each append takes time for the appended text and for the text after the last joint, which is usually a word.
 //! Memory: the text after the last joint. In the worst case, a text without joints such as a long run of one letter,

@@ -80,7 +80,7 @@ impl Tokenizer {
             }
             let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
             let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
-            let spells_bytes = self.byte_alphabet; // the pairs of characters here are from before that stage
+            let spells_bytes = self.byte_alphabet; // entries are in the byte alphabet then; characters of pairs are not
             let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
             Joints::new(added, normalizers, splitters, model)
         })

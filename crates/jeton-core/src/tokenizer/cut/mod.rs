@@ -8,10 +8,10 @@
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
-//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). That is
-//! not possible for suffixes if the model is not byte-level, nor if the middle of such a text is removed. Then the
-//! position is found by bisection, as if longer parts always had more tokens. The part is within the limit, but a
-//! longer part may be, too.
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). Two
+//! cases do not permit this: suffixes if the model is not byte-level, and removing the middle of such a text. In these
+//! cases, the position is found by bisection, as if longer parts always had more tokens. The part is within the limit,
+//! but a longer part may be, too.
 //!
 //! ```text
 //! joints        positions where ids are independent, by the adjacent characters; joint_search finds those of a text
@@ -86,7 +86,7 @@ pub struct TextCutter<'t> {
     jointless: (usize, usize), // range that was found to have no joint inside
     by_bytes: Option<ByteCutter<'t>>,
     kept: KeptPairs,
-    rounds: bool, // counts at joints are inexact by rounding, so results are checked
+    rounds: bool, // true if rounding makes counts at joints inexact, so that results are checked
 }
 
 impl<'t> TextCutter<'t> {
@@ -264,7 +264,7 @@ impl<'t> TextCutter<'t> {
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // If other text follows, the position may not be a joint, so it is tried, too.
+        // If other text follows, the position is not always a joint, so it is tried, too.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,

@@ -77,7 +77,8 @@ impl Tokenizer {
             let Some(head) = self.head_of_kept(text, kept) else { return Ok(None) };
             let Some(last) = self.last_pretoken(text, permit, keep_going)? else { return Ok(None) };
             let Some(left) = limit.checked_sub(last.num_before) else { return Ok(Some(head)) };
-            // Normalization can make a token longer than the bytes it covers in the text; such a token ends farther.
+            // Normalization can make a token longer than the text that it covers, so the bound is in bytes of the
+            // normalized pretoken.
             let reached = self.token_reach().end(&last.bytes, 0, left);
             if reached + longest >= last.bytes.len() && end < stretch.text.len() {
                 size = size.saturating_mul(2);
@@ -91,9 +92,9 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the last of `ends` with at most `limit` tokens before it; the outer None if it cannot be determined.
-    /// `ends` are pairs: a position in the text, and the number of bytes of the pretoken before it. Positions of more
-    /// than `reached` bytes have too many tokens.
+    /// Returns the last of `ends` with at most `limit` tokens before it: `Some(None)` if there is none, `None` if it
+    /// cannot be determined. `ends` are pairs: a position in the text, and the number of bytes of the pretoken before
+    /// it. Positions of more than `reached` bytes have too many tokens.
     fn last_within(
         &self,
         last: &LastPretoken,
@@ -145,7 +146,7 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The last character before the returned position must be kept together with the next one.
+        // The characters around `head` need not be kept together, so the returned position is one character later.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 

@@ -51,7 +51,7 @@ impl TokenReach {
     /// Returns an upper bound for the end of `num` consecutive tokens from `start` on; it is at most the length of the
     /// text.
     pub(in crate::tokenizer) fn end(&self, text: &[u8], start: usize, num: usize) -> usize {
-        let (mut end, mut from) = (start, start); // upper bound so far; starts before `from` have been read
+        let (mut end, mut from) = (start, start); // upper bound so far, for tokens that start before `from`
         for _ in 0..num {
             let mut next = end;
             while from <= end {
@@ -68,7 +68,7 @@ impl TokenReach {
 
     /// Returns a lower bound for the start of the last `num` tokens of a text.
     pub(in crate::tokenizer) fn start(&self, text: &[u8], num: usize) -> usize {
-        let (mut start, mut from) = (text.len(), text.len()); // lower bound so far; ends after `from` have been read
+        let (mut start, mut from) = (text.len(), text.len()); // lower bound so far, for tokens that end after `from`
         for _ in 0..num {
             let mut next = start;
             while from >= start && from > 0 {

@@ -73,12 +73,12 @@ impl<'t> Input<'t> {
         self.bytes
     }
 
-    /// Returns the text if it was passed as valid UTF-8.
+    /// Returns the text if it is valid UTF-8.
     pub fn valid(&self) -> Option<&'t str> {
         self.text.or_else(|| std::str::from_utf8(self.bytes).ok())
     }
 
-    /// Returns a range of the text if it was passed as valid UTF-8.
+    /// Returns a range of the text if the range is valid UTF-8.
     fn text(&self, span: Span) -> Option<&'t str> {
         let known = self.text.and_then(|text| text.get(span.start..span.end));
         known.or_else(|| std::str::from_utf8(&self.bytes[span.start..span.end]).ok())

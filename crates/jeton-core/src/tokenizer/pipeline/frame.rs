@@ -13,7 +13,7 @@ pub struct Framed {
     pub ids: Vec<u32>,
     /// Byte range of each token in its text; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Character ranges in the text of each token.
+    /// Character range of each token in its text.
     pub char_spans: Vec<(usize, usize)>,
     /// Hugging Face's offsets of each token.
     pub offsets: Vec<(usize, usize)>,
@@ -80,7 +80,7 @@ impl Tokenizer {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
         // The offsets of an added token cover its match including white space, and HF's Unigram shows unknown text
-        // unchanged. So for these tokens it is the white space of the text.
+        // unchanged. So for these tokens, white space is counted in the text, not in the content.
         let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
         WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }

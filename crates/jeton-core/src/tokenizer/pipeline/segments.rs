@@ -225,7 +225,7 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the aligned text that all splitters from `stage` on give. An aligned text of many chunks is
+    /// Calls `each` with the aligned text after all splitters from number `stage` on. An aligned text of many chunks is
     /// passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
     fn split(
         &self,

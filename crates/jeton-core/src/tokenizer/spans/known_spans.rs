@@ -5,7 +5,7 @@
 //! previous token covers. Other texts are normalized again with alignments (`known_ids`); if that fails, they are
 //! encoded again.
 //!
-//! Invariant: spans equal those of [`Tokenizer::encode_with_spans`]; offsets those of
+//! Invariant: spans equal those of [`Tokenizer::encode_with_spans`], and offsets equal those of
 //! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes and one lookup for each id; one pass over a text that is
 //! not ASCII. Left out: templates (`frame`).
 

@@ -36,7 +36,7 @@ const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 15 };
 #[derive(Default)]
 pub(in crate::tokenizer) struct WordReader {
     classes: Vec<u8>,  // classes of the normalized characters of a block, followed by `END`
-    origins: Vec<u32>, // index of each one's original in the block, then their number; only with `has_origins`
+    origins: Vec<u32>, // for each of `classes`, index of the original character in the block; only with `has_origins`
     has_origins: bool, // if false, a normalized character and its original have equal indices
     is_ascii: bool,
 }

@@ -1,7 +1,8 @@
 //! Combination of the threads' tables into one.
 //!
-//! Both tables have their pretokens in the order of first positions. If a pretoken is in both, the later entry adds
-//! its count to the earlier one. Then the tables are merged by position, as sorted lists.
+//! Tables are combined in pairs. Both tables of a pair have their pretokens in the order of first positions. If a
+//! pretoken is in both, the later entry adds its count to the earlier one. Then the tables are merged by position, as
+//! sorted lists.
 //!
 //! Cost: one lookup for each pretoken of the smaller table, divided among all threads, and one pass over both tables.
 

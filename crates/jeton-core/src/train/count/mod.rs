@@ -20,7 +20,7 @@
 //! begin at a byte have different positions.
 //!
 //! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
-//! each thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills the counts
+//! each thread, or bounded: the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
 //! ([`Counter::spill`]). Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
 //! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
@@ -239,8 +239,8 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // State of each worker in this round. If its part began inside a pretoken, the part is counted again and the first
-    // counts are undone.
+    // State of each worker in this round. If its part began inside a pretoken, the part is counted again, and
+    // the counts of its first run are undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded: `shared` bytes of the previous one
-//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all before: u32 | "JTR1"      little-endian
+//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all bytes before: u32 | "JTR1"      little-endian
 //! ```
 //!
 //! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.

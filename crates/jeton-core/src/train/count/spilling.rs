@@ -29,7 +29,7 @@ pub(in crate::train) struct SpillingCounts {
 impl SpillingCounts {
     /// Creates an empty table.
     pub fn new(memory: &MemoryLimit) -> Self {
-        // While the table grows, it holds its old and its new slots.
+        // A quarter of the limit, because a growing table holds its old and its new slots.
         let most = memory.working_memory(1).saturating_mul(2);
         Self { table: Counts::default(), runs: SpillVec::new(&memory.in_files()), ends: Vec::new(), most }
     }

@@ -89,8 +89,8 @@ impl Stages {
     ///   not counted;
     /// - `boundaries`: strings that also split the normalized text. Each occurrence is counted as one U+001F;
     /// - `mark_ends`: the last pretoken of a text is counted with U+000A after it;
-    /// - `skip_over_bytes`, `skip_with`: texts with more bytes than the first are skipped, and texts that contain the
-    ///   second;
+    /// - `skip_over_bytes`, `skip_with`: texts with more bytes than `skip_over_bytes` are skipped, and texts that
+    ///   contain `skip_with`;
     /// - `byte_level`: `ByteLevel` yields bytes instead of characters of the byte alphabet.
     ///
     /// # Errors

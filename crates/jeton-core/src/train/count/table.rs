@@ -109,7 +109,7 @@ impl Default for KeyBatch {
     }
 }
 
-/// Number of entries and arena bytes of a table at some time, from which later additions can be undone.
+/// Numbers of entries and of arena bytes of a table at some time, so that later additions can be undone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     entries: usize,
@@ -672,7 +672,7 @@ impl Counts {
     }
 }
 
-/// First position that marks an entry whose count was added to the other table's entry.
+/// Value of the first position that marks an entry whose count was added to the other table's entry.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {

@@ -128,7 +128,8 @@ impl CountWorker {
         self.counts.mark()
     }
 
-    /// Undoes the counts since `mark`. `again` must count the same text again; meanwhile each count is subtracted.
+    /// Undoes the counts since `mark`. `again` must count the same text again; while it runs, occurrences are
+    /// subtracted.
     ///
     /// # Errors
     /// Errors of `again`.

@@ -148,7 +148,7 @@ pub fn learn(
 
 /// Returns the total bytes of all vectors, for comparison with the memory limit.
 fn bytes(words: &Segments, options: &UnigramOptions) -> usize {
-    const A_CHARACTER: usize = 13; // bytes: symbol, longest piece in characters, sorted suffix, longest piece
+    const A_CHARACTER: usize = 13; // bytes: symbol, maximum length of a piece, sorted suffix, longest piece
     const A_SEGMENT: usize = 16; // bytes: start, count, follower
     const A_PIECE: usize = 64; // bytes: score, span, seed, parent; properties for a pass, two sums
     let num_pieces = options.num_seeds().min(words.symbols.len());

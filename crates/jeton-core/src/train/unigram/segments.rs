@@ -25,7 +25,7 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
 
-/// Follower of a segment that several different characters follow, or an unknown one after the end of a word.
+/// Follower of a segment if several different characters follow it, or if the character after its word is unknown.
 pub(super) const MANY: u32 = u32::MAX;
 
 /// Separator between a segment and its follower in the table. This byte does not occur in UTF-8.

@@ -13,10 +13,10 @@
 //! 2004). The character that follows a segment in its word also counts as a follower.
 //!
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
-//! multiplied by the longest piece divided by the characters in a number. Memory: 4 bytes for each character, the
-//! candidates, and a bucket for each thread; the first two spill to files beyond the memory limit. Source:
-//! google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the following
-//! *bytes*, and gives all words the same follower; an option does the same here.
+//! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
+//! bytes for each character, the candidates, and a bucket for each thread; the first two spill to files beyond the
+//! memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
+//! compares the following *bytes*, and gives all words the same follower; an option does the same here.
 
 use std::cmp::Reverse;
 use std::ops::Range;
