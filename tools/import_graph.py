@@ -1,6 +1,6 @@
 """Draws the import graphs of the Rust core, the binding and the Python package, and finds import cycles.
 
-    python tools/import_graph.py                     levels of each, and their cycles; 1 if there is a cycle
+    python tools/import_graph.py                     levels and cycles of each; exit code 1 if there is a cycle
     python tools/import_graph.py --mermaid core      a Mermaid diagram of the core's packages
     python tools/import_graph.py --dot python        the same for Graphviz: … | dot -Tsvg
 

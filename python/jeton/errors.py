@@ -347,7 +347,7 @@ class MissingDependencyError(JetonError, ImportError):
         super().__init__(message)
         self.extra = extra
 
-    __str__ = Exception.__str__  # that of ImportError shows the original message even after `prefix`
+    __str__ = Exception.__str__  # `ImportError.__str__` shows the original message even after `prefix`
 
 
 class LossyConversionWarning(UserWarning):

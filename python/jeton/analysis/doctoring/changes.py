@@ -275,7 +275,7 @@ class _Segment:
 
     @property
     def is_marks(self) -> bool:
-        """Tests whether the components differ and both, or the only one, write ▁."""
+        """Tests whether the components differ and each that exists writes ▁."""
         return not self.is_equal and all(part is None or writes_mark(part) for part in (self.a, self.b))
 
     def values(self, field: str) -> tuple[str, str, Any, Any]:
