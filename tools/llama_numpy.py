@@ -54,7 +54,7 @@ class Llama:
         return self._norm(x, "output_norm.weight")
 
     def bits(self, states: Floats, ids: NDArray[np.int64], head: Floats) -> NDArray[np.float64]:
-        """Returns -log2 of each id's probability given its state: float64[len(ids)]. If tied, `head` is the embeddings."""
+        """Returns -log2 of each id's probability given its state: float64[len(ids)]. A tied `head`: the embeddings."""
         bits = np.empty(len(ids))
         for start in range(0, len(ids), POSITIONS):
             logits = states[start : start + POSITIONS] @ head.T

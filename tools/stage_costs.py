@@ -93,7 +93,7 @@ halves = [open(path, encoding="utf-8").read() for path in (first, second)]
 halves = [[half[at : at + size] for at in range(0, len(half), size)] for half in halves]
 tok = jeton.load(vocabulary)
 for doc in halves[0] if phase == "unseen" else halves[0] + halves[1]:
-    tok.encode_array(doc, threads=1)  # not `encode_batch`, whose costs are collected
+    tok.encode_array(doc, threads=1)  # another function than the one whose costs are collected
 tok.encode_batch(halves[1], threads=1)
 """
 
