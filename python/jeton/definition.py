@@ -220,7 +220,7 @@ class Pieces:
 
 @record(frozen=True)
 class Unigram:
-    """Unigram model: Viterbi, the segmentation with the highest sum of scores.
+    """Unigram model: Viterbi finds the segmentation with the highest sum of scores.
 
     Attributes:
         unk_token: replaces characters that no piece covers; None: such characters raise an error.

@@ -112,7 +112,7 @@ class Encoding(Sequence[Token]):
         encoding.__dict__["_columns"] = columns
         return encoding
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             columns = self.__dict__.get("_columns")

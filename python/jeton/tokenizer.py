@@ -406,7 +406,7 @@ class Tokenizer:
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> list[Encoding]:
-        """Returns the tokens and spans of many texts or pairs, an `Encoding` for each as from `tokenize`.
+        """Returns the tokens and spans of many texts or pairs, an `Encoding` for each, as `tokenize` returns it.
 
         Args:
             texts: each as in `encode`.
@@ -1706,7 +1706,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             return False
         return True
 
-    if not TYPE_CHECKING:  # a type checker would permit any assignment
+    if not TYPE_CHECKING:  # otherwise a type checker would permit any assignment
 
         def __setattr__(self, name: str, value: object) -> None:
             self._refuse_change(name)
@@ -1751,7 +1751,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return tokenizer_card(self)
 
-    if not TYPE_CHECKING:  # a type checker would permit the call
+    if not TYPE_CHECKING:  # otherwise a type checker would permit the call
 
         def __call__(self, *args: object, **options: object) -> None:  # noqa: D102
             from .util.hints import called

@@ -280,7 +280,7 @@ def compare(
         special: as in `Tokenizer.encode`; each tokenizer ignores special tokens that it does not have.
 
     Raises:
-        ConfigError: there are no tokenizers, or one `Tokenizer` without two texts.
+        ConfigError: there are no tokenizers, or one `Tokenizer` was passed without two texts.
         InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
 
     Examples:
