@@ -7,7 +7,7 @@ The reference has its own reader, splits with the package `regex`, and merges wi
 
 - for each id that the audit reports as reached: the reference encodes the audit's example text with that id;
 - for each id that the audit reports as unreachable: no code point has its bytes, or no completion of its last
-  character, in the contexts below, is encoded with it;
+  character is encoded with it in any of `CONTEXTS`;
 - for each id whose bytes are whole characters: audit and reference agree whether its text alone is encoded as that id.
 
 Needs the packages regex and numpy.

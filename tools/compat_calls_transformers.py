@@ -87,7 +87,7 @@ TEMPLATE = (
 
 
 def small() -> dict[str, Any]:
-    """Returns tokenizers of transformers with small vocabularies, one for each kind of model."""
+    """Returns name -> tokenizer of transformers with a small vocabulary: byte-level BPE, WordPiece and Unigram."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -154,7 +154,7 @@ def small() -> dict[str, Any]:
 
 
 def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Returns tokenizers of transformers with the vocabularies of the data."""
+    """Returns name -> tokenizer of transformers, for the vocabularies in the data folder."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -506,7 +506,7 @@ def encoding(one: Any) -> Any:
 
 
 def encodings_of(result: Any) -> Any:
-    """Returns all columns of the encodings of a result."""
+    """Returns all columns of each `Encoding` that a result contains; None if it has no encodings."""
     return None if result.encodings is None else [encoding(one) for one in result.encodings]
 
 

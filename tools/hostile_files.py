@@ -45,7 +45,7 @@ def numbered(size: int, rng: random.Random) -> list[str]:
 
 
 def runs(size: int, rng: random.Random) -> list[str]:
-    """Returns a, aa, … up to the square root of the size."""
+    """Returns a, aa, aaa and so on, which have about `size` bytes together."""
     char = rng.choice(["a", "é", "今", "▁"])
     return [char * count for count in range(1, int((2 * size / len(char.encode())) ** 0.5))]
 

@@ -1,13 +1,13 @@
 """Draws the import graphs of the Rust core, the binding and the Python package, and finds import cycles.
 
-    python tools/import_graph.py                     levels of each, and their cycles; 1 if there is a cycle
+    python tools/import_graph.py                     levels and cycles of each; exit code 1 if there is a cycle
     python tools/import_graph.py --mermaid core      a Mermaid diagram of the core's packages
     python tools/import_graph.py --dot python        the same for Graphviz: … | dot -Tsvg
 
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
 module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
 statement anywhere in a file: an import in a function, or for annotations only, closes no cycle at run time, but is a
-dependency all the same. `EXCEPTIONS` lists the imports that may close a cycle. Left out: calls of `import_module`, by
+dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`, by
 which methods of `compat/tokenizers` import modules that import the methods' own module.
 """
 
@@ -28,7 +28,7 @@ PACKAGE = ROOT / "python" / "jeton"
 
 Graph = dict[str, set[str]]  # module → the modules that it imports
 
-# Imports of the package that may close a cycle: (module, imported module) → reason.
+# Imports of the package that are allowed to close a cycle: (module, imported module) → reason.
 EXCEPTIONS = {
     ("jeton.tokenizer", "jeton.formats"): "`save`, `to_bytes`, `from_bytes` and pickling are methods of `Tokenizer`",
     ("jeton.compat.tiktoken._tiktoken", "jeton.compat.tiktoken.unstable"): "a method of tiktoken's `CoreBPE`",

@@ -54,7 +54,10 @@ class Llama:
         return self._norm(x, "output_norm.weight")
 
     def bits(self, states: Floats, ids: NDArray[np.int64], head: Floats) -> NDArray[np.float64]:
-        """Returns -log2 of each id's probability given its state: float64[len(ids)]. A tied head is the embeddings."""
+        """Returns -log2 of each id's probability given its state: float64[len(ids)].
+
+        If the model's head is tied, `head` is the embeddings.
+        """
         bits = np.empty(len(ids))
         for start in range(0, len(ids), POSITIONS):
             logits = states[start : start + POSITIONS] @ head.T
@@ -76,7 +79,7 @@ class Llama:
         length = len(x)
         q, k, v = (self._linear(x, layer, f"attn_{part}").reshape(length, -1, self._head_width(x)) for part in "qkv")
         group = self.heads // self.kv_heads
-        # [key-value head, query of the group, position, dimension]
+        # q is [key-value head, query of the group, position, dimension]; k has its last two axes swapped
         q = self._rotated(q).reshape(length, self.kv_heads, group, -1).transpose(1, 2, 0, 3)
         k = self._rotated(k).transpose(1, 2, 0)[:, None]
         v = v.transpose(1, 0, 2)[:, None]

@@ -6,9 +6,9 @@ Starting pytest for each mutant would take longer than most of these tests.
 
 `JETON_MUTATION` names a JSON file that describes the task. It has either
 
-- `record`: path of a map to write; `files`: modules whose lines are recorded. The map has `seconds`, test -> duration,
-  and `lines`, path -> line -> tests, in the order they ran. Lines that run at import or in another process have no
-  tests.
+- `record`: path of a map to write; `files`: modules whose lines are recorded. The map has `seconds` (test ->
+  duration) and `lines` (path -> line -> tests, in the order they ran). Lines that run at import or in another process
+  have no tests.
 - or `jobs`: a list of mutants, each with its `tests` and a `limit` in seconds; `output`: a file to which a row is
   appended for each mutant.
 """

@@ -142,7 +142,7 @@ def _say(text: str) -> None:
     print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
 
 
-# ── all of them ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── all jobs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _collected(vocabularies: list[catalog.Vocabulary], corpora: list[str], cache: Path) -> list[Mapping[str, Any]]:
@@ -160,7 +160,7 @@ def _collected(vocabularies: list[catalog.Vocabulary], corpora: list[str], cache
 
 
 def _engine(generated: int) -> str:
-    """Returns the cache key: a hash of built engine, package, these tools, peers' versions and number of strings."""
+    """Returns the cache key: a hash of engine, package, tools, the peers' versions, and the number of strings."""
     digest = hashlib.sha256(f"{generated} {list(_versions())}".encode())
     package = Path(jeton.__file__).parent
     files = [*package.glob("*.so"), *package.rglob("*.py"), *Path(__file__).parent.glob("parity/*.py")]

@@ -12,7 +12,7 @@ they import.
     megatron   megatron.core.datasets.indexed_dataset.IndexedDataset: every sequence; and its `IndexedDatasetBuilder`
                writes the same bytes
     olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and each document by the table
-    datatrove  datatrove.utils.dataset.DatatroveFolderDataset, which nanotron reads shards by: rows and positions
+    datatrove  datatrove.utils.dataset.DatatroveFolderDataset, with which nanotron reads shards: rows and positions
     mds        streaming.StreamingDataset, with the hashes; and its `MDSWriter` writes the same bytes
     litdata    litdata.StreamingDataset with TokensLoader: blocks; and its writer makes the same bytes
     arrow      datasets.Dataset.from_file, parquet: datasets.load_dataset, as axolotl loads tokenized data: all columns

@@ -2,9 +2,9 @@
 
     python tools/scale_shards.py [--terabytes 15] [--tasks 100000] [--files 15000] [--folder /dev/shm]
 
-The inputs and the shards are sparse files of the right sizes, and the completion files are copies of a real task's. So
-listing, planning, status and merging do the same work as for a real corpus. No text is read. Each step runs in a
-process of its own. The folder needs about 1 GB.
+The inputs and the shards are sparse files of the right sizes, and the completion files are copies of the file of a real
+task. So listing, planning, status and merging do the same work as for a real corpus. No text is read. Each step runs in
+a process of its own. The folder needs about 1 GB.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ has ``jeton`` with an extension module that was not stripped: ``CARGO_PROFILE_RE
 
 Callgrind counts instructions and simulates two levels of caches; the last level gets the geometry of L2. It does not
 support AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher. A software prefetch does not count as
-an access, so the load after it has the miss. So misses count the cache lines that are fetched, but not the time that is
-spent waiting for them.
+an access; the load after it has the miss. Misses therefore count the cache lines that are fetched, but not the time
+that is spent waiting for them.
 
 Costs are attributed by instruction. Of the inlined frames at its address, the innermost frame in a source file of Jeton
 gives file and function; `STAGES` maps these to a stage. Instructions in libc and the kernel have no stage.

@@ -128,7 +128,7 @@ class Outcome(NamedTuple):
 
     Attributes:
         mark: the letter of the table.
-        reason: of refusals or of a difference.
+        reason: reason of a refusal or of a difference; empty if there is none.
     """
 
     mark: str

@@ -131,7 +131,7 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def language_of(tag: str) -> str | None:
-    """Normalizes a locale to a language, with a script where two are in use; None if it is not a language.
+    """Normalizes a locale to a language, with its script if two are in use; None if it is not a language.
 
     Examples:
         >>> [language_of(tag) for tag in ("pt_BR", "zh_TW", "zh", "sr@latin", "es-419", "en_GB")]

@@ -220,7 +220,7 @@ class Pieces:
 
 @record(frozen=True)
 class Unigram:
-    """Unigram model: Viterbi, the segmentation with the highest sum of scores.
+    """Unigram model: Viterbi finds the segmentation with the highest sum of scores.
 
     Attributes:
         unk_token: replaces characters that no piece covers; None: such characters raise an error.
@@ -532,7 +532,9 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy with the decoder ByteLevel if the file has it and it changes an added token, else without.
+        """Returns a copy whose decoder is ByteLevel if ByteLevel changes an added token, and otherwise None.
+
+        A definition without `reads_added`, or with another decoder, is returned unchanged.
 
         Args:
             added: as for `changed_by_byte_level`.

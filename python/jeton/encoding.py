@@ -112,7 +112,7 @@ class Encoding(Sequence[Token]):
         encoding.__dict__["_columns"] = columns
         return encoding
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             columns = self.__dict__.get("_columns")
@@ -162,7 +162,7 @@ class Encoding(Sequence[Token]):
     ) -> Encoding:
         """Builds an encoding from the core's result, limited to about `most` tokens.
 
-        The `text` of a limited encoding ends up to 4 bytes after the last token, so that no character is cut.
+        The `text` of a limited encoding ends at most 4 bytes after the last token, so that no character is cut.
 
         Args:
             result: columns, pretokens and dropped ranges.

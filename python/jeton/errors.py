@@ -34,7 +34,7 @@ MARK = "\x1f\x1e"  # delimits options in a message; occurs in no `repr` and in n
 
 
 def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
-    """Returns a keyword argument for a message, marked, with or without its value.
+    """Returns a keyword argument for a message, between two `MARK`s, with or without its value.
 
     Args:
         name: name of the argument, or an item of the argument: ``"sizes[1]"``.
@@ -187,7 +187,7 @@ class ShardError(JetonError, RuntimeError):
 
     Attributes:
         path: the file or folder.
-        failed: with ``keep_going=True``, the number of each failed task and its message.
+        failed: with ``keep_going=True``, the pair (number, error message) of each failed task.
 
     Examples:
         >>> ShardError("out/: 2 of 8 tasks are not complete", path="out/").path
@@ -347,7 +347,7 @@ class MissingDependencyError(JetonError, ImportError):
         super().__init__(message)
         self.extra = extra
 
-    __str__ = Exception.__str__  # that of ImportError shows the original message even after `prefix`
+    __str__ = Exception.__str__  # `ImportError.__str__` shows the original message even after `prefix`
 
 
 class LossyConversionWarning(UserWarning):

@@ -299,7 +299,7 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
-        if (  # as in `encode`
+        if (  # fast path, as in `encode`
             special is None
             and add_special_tokens is None
             and threads is None
@@ -406,7 +406,7 @@ class Tokenizer:
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> list[Encoding]:
-        """Returns the tokens and spans of many texts or pairs, an `Encoding` for each as from `tokenize`.
+        """Returns the tokens and spans of many texts or pairs, an `Encoding` for each, as `tokenize` returns it.
 
         Args:
             texts: each as in `encode`.
@@ -502,7 +502,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """Calls `tokenize`, limited to the pretokens with the first `most` tokens, and the template's tokens."""
+        """Calls `tokenize` for only the pretokens with the first `most` tokens, and adds the template's tokens."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -557,7 +557,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
             2
         """
-        if (  # as in `encode`
+        if (  # fast path, as in `encode`
             special is None
             and add_special_tokens is None
             and threads is None
@@ -705,7 +705,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
             overlap: each chunk begins with the longest suffix of the previous chunk that has at most this many tokens
                 (a shorter suffix if that would leave no tokens for new text).
-            at: as `truncate`, where units are counted from the start of the chunk; or ``"paragraph"``: blank lines;
+            at: as in `truncate`, but units are counted from the start of the chunk; or ``"paragraph"``: blank lines;
                 ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by their
                 nesting, never directly after a heading if what follows can join it; ``"code"``: lines of source code of
                 any language, by their indentation, then by open brackets, with blank lines first.
@@ -1063,7 +1063,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if type(ids) is list:  # as in `decode`
+        if type(ids) is list:  # no call of `_checked`, as in `decode`
             try:
                 return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
@@ -1242,7 +1242,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if invalid_utf8 not in ("replace", "strict", "ignore"):
             raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is not one of "replace", "strict", "ignore"')
-        if type(ids) is list:  # as in `decode`
+        if type(ids) is list:  # no call of `_checked`, as in `decode`
             try:
                 return self._core.decode_with_starts(ids, invalid_utf8, skip_special_tokens)
             except OverflowError:
@@ -1706,7 +1706,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             return False
         return True
 
-    if not TYPE_CHECKING:  # a type checker would permit any assignment
+    if not TYPE_CHECKING:  # otherwise a type checker would permit any assignment
 
         def __setattr__(self, name: str, value: object) -> None:
             self._refuse_change(name)
@@ -1751,7 +1751,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return tokenizer_card(self)
 
-    if not TYPE_CHECKING:  # a type checker would permit the call
+    if not TYPE_CHECKING:  # otherwise a type checker would permit the call
 
         def __call__(self, *args: object, **options: object) -> None:  # noqa: D102
             from .util.hints import called

@@ -108,7 +108,7 @@ def best(say: Say) -> Canvas:
 
 
 def two_rules(say: Say) -> Canvas:
-    """Draws the first pair that each rule merges, and words by the longest match."""
+    """Draws the first pair that each rule merges, and words that are split by the longest match."""
     words = {word: split_word(word) for word in CORPUS}
     names = {"likelihood": say("likelihood", "似然"), "frequency": say("frequency", "频次")}
     pairs = {rule: best_pair(CORPUS, words, rule) for rule in RULES}

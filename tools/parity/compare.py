@@ -44,7 +44,7 @@ class Tally:
     """Result of one check of one vocabulary.
 
     Attributes:
-        check: ids, decode, offsets, spans, bytes, pairs, random ids.
+        check: name of the check: ids, decode, offsets, spans, bytes, pairs, random ids.
         library, mode: the peer library and its mode.
         compared: number of strings compared, without refused ones.
         differ: number of strings with different results.
@@ -322,7 +322,7 @@ def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], temp
 
 
 def _theirs(peer: Peer, texts: list[str], template: bool) -> list[Any]:
-    """Returns the peer's encoding of each text, or a refusal, or None."""
+    """Returns the peer's encoding of each text, or a refusal; None if the peer has no `details`."""
     if peer.details is None:
         return [None] * len(texts)
     got = tried(lambda: peer.details(texts, None, template))  # type: ignore[misc]

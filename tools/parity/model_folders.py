@@ -206,8 +206,8 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
     # These are differences that docs/files.md lists. If the roles differ, SentencePiece's control pieces stay. The slow
-    # T5 numbers additional tokens before its sentinels; CamemBERT has them in place of its own. Its slow and its fast
-    # class treat a special token that takes white space from normalized text differently.
+    # T5 numbers additional tokens before its sentinels; CamemBERT has them in place of its own. CamemBERT's slow
+    # and fast class treat a special token that takes white space from normalized text differently.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config

@@ -67,7 +67,7 @@ class Peer:
     details: Callable[[list[str], list[str] | None, bool], list[Any]] | None = None
 
 
-# ── tiktoken and what speaks its language ─────────────────────────────────────────────────────────────────────────
+# ── tiktoken and similar libraries ────────────────────────────────────────────────────────────────────────────────
 
 
 def published(name: str) -> tuple[str, dict[str, int]]:

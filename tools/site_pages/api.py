@@ -51,7 +51,7 @@ class Reference:
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
-        """Yields names as a page's docstrings write them → address in the reference's folder; the last one counts."""
+        """Yields each name that docstrings of a page can write, and its address; the last address of a name counts."""
         others = [page for page in self.pages if page.slug != slug]
         own = [page for page in self.pages if page.slug == slug]
         for page in [*others[::-1], *own]:
@@ -221,7 +221,7 @@ def call(name: str, parameters: list[Any], returns: Any) -> str:
 
 
 def last_positional_only(parameters: list[Any]) -> Any:
-    """Returns the parameter before ``/``; None if there is none."""
+    """Returns the last positional-only parameter, which ``/`` follows; there must be at least one."""
     return [p for p in parameters if p.kind and p.kind.value == "positional-only"][-1]
 
 

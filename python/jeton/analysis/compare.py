@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """For each tokenizer int64[bytes + 1]: the end of the token that begins at each byte; 0: none begins."""
+        """For each tokenizer int64[bytes + 1]: the end of the token that begins at each byte; 0 if no token does."""
         import numpy as np
 
         columns = []
@@ -280,7 +280,7 @@ def compare(
         special: as in `Tokenizer.encode`; each tokenizer ignores special tokens that it does not have.
 
     Raises:
-        ConfigError: there are no tokenizers, or one `Tokenizer` without two texts.
+        ConfigError: there are no tokenizers, or one `Tokenizer` was passed without two texts.
         InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
 
     Examples:

@@ -61,7 +61,7 @@ class CorpusComparison:
         boundaries: int64[tokenizers, tokenizers]: number of token boundaries inside documents that two tokenizers have
             in common; on the diagonal, the number of each tokenizer's boundaries.
         equal_tokens: int64[tokenizers, tokenizers]: number of tokens that cover the same bytes of the text.
-        frequencies: for each tokenizer int64[ids]: occurrences of each id, up to the highest one that occurs.
+        frequencies: for each tokenizer int64[ids]: occurrences of each id, up to the highest id that occurs.
         shared_entries: int64[tokenizers, tokenizers]: distinct byte strings that are entries of both vocabularies.
         passages, passage_bytes: number of passages that the tokenizers do not all split in the same way, and their
             bytes.

@@ -201,7 +201,7 @@ class MeasureTable:
         """Returns a copy with sorted sources: by ``"name"``, or by a figure of the baseline tokenizer, largest first.
 
         Raises:
-            ConfigError: an unknown figure.
+            ConfigError: the figure is unknown.
         """
         if figure == "name":
             order = sorted(range(len(self.sources)), key=lambda index: self.sources[index])

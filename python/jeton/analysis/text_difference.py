@@ -24,7 +24,7 @@ __all__ = ["Change", "TextDifference"]
 
 # Limits of the printed form; `to_json` and the attributes are always complete.
 MAX_CHANGES_SHOWN = 20
-MAX_TOKENS_SHOWN = 60  # tokens of A, and tokens of B, shown of a change
+MAX_TOKENS_SHOWN = 60  # maximum number of tokens of A, and of B, that are shown for a change
 NUM_AROUND = 4  # common tokens shown before and after a change
 
 _CSS = (
@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Returns for A and B the sign, the tokens shown and the number omitted; skips a text without tokens here."""
+        """Returns for A and B the sign, shown tokens and the number omitted; skips a text without changed tokens."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),

@@ -10,7 +10,7 @@ tiktoken, tekken     rank files; registry: patterns, special tokens, roles and t
 sentencepiece        `.model`, with id layouts and languages; sentencepiece_parts: Hugging Face's components -> `.model`
 model_folder         transformers' folder with a `.model`; class_pipelines: as `AutoTokenizer` reads it
 folder               tokenizer.json with its config; helpers: configured, remote_code, discovery
-gguf, gguf_write     GGUF: gguf_file: container; gguf_pre: pre-tokenizers; gguf_differences: from the model's own
+gguf, gguf_write     GGUF: gguf_file: container; gguf_pre: pre-tokenizers; gguf_differences: from the original ids
 vocab_txt, bpe_pair  BERT's vocab.txt; vocab.json and merges.txt
 vocab_dump           entries and merges as text for people
 objects              tokenizers of other libraries in memory

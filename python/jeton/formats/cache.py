@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["clear", "find", "identity", "keep", "path_of"]
 
 # o200k (200,000 ids) takes 37 MiB with its tables, and 20 MiB more after 10 MB of text on one thread; so five such
-# tokenizers, the maximum, take 190 to 290 MiB.
+# tokenizers, as many as `MAX_IDS` permits, take 190 to 290 MiB.
 MAX_TOKENIZERS = 8
 MAX_IDS = 1_000_000
 SETTLED_NS = 2_000_000_000

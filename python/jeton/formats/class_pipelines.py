@@ -380,8 +380,8 @@ def _in_order(
 ) -> Iterable[AddedToken]:
     """Yields the added tokens in the order in which they get ids. Of equal spellings, the last one sets the flags.
 
-    Version 4 begins with the added tokens of the model. tokenizers 0.22 keeps matching these in the raw text even if
-    the configuration gives an object with other flags. Version 5 ends with the model's added tokens.
+    Version 4 begins with the added tokens of the model. tokenizers 0.22 keeps matching these tokens in the raw text,
+    even if the configuration gives them other flags. Version 5 ends with the model's added tokens.
     """
     named = {token.content for token in (*roles.values(), *extra)}
     listed = [token for _, token in sorted(added_tokens(config).items())]

@@ -195,7 +195,8 @@ class Metadata:
         try:
             return [value.decode() for value in values]
         except UnicodeDecodeError:
-            return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]  # raises, with the index
+            # raises a `FormatError` with the index of the string
+            return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]
 
     def bytes(self, name: str) -> bytes:
         """Returns the bytes of an array of ``tokenizer.ggml``; empty if it is missing."""
@@ -238,7 +239,7 @@ class Metadata:
         }
 
     def _stripping(self, added: set[int]) -> tuple[set[int], set[int]]:
-        """Returns the tokens that strip white space to their left, and to their right; llama.cpp goes by names."""
+        """Returns the tokens that strip white space on the left, and on the right, by llama.cpp's lists of names."""
         pre, kind = self.pre or "", self.text("general.architecture") or ""
         name = (self.text("general.name") or "").lower()
         if any(one in pre for one in ("jina-v2-de", "jina-v2-es", "jina-v2-code")) or any(

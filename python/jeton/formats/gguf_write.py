@@ -109,7 +109,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if no file of the model, split or not, has tensors."""
+    """Returns the number of rows of the embeddings; None if the model has no tensors, in this or in other files."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:
@@ -188,7 +188,7 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)
-    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # first: the rest reads the metadata back
+    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # before `_find_losses`, which reads the metadata back
     _find_losses(tok, changes, old, losses)
     refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")
     return changes
@@ -363,7 +363,7 @@ def _unigram(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
             if options["treat_whitespace_as_suffix"] or not options["escape_whitespaces"]:
                 losses["normalizer"] = "spaces at the end of words, or spaces that are not escaped"
         case ({"type": "Precompiled", **options}, *_) if types and types[-1] == "Metaspace":
-            if "Pattern" in types:  # as for T5, which splits at all white space
+            if "Pattern" in types:  # T5's pipeline, for example, splits at all white space
                 losses["pretokenizer"] = "splitting at white space other than spaces"
             options = {**options, "add_dummy_prefix": True, "remove_extra_whitespaces": True}
         case _:
@@ -379,7 +379,7 @@ def _unigram(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
     return own | ({"precompiled_charsmap": array.array("B", charsmap)} if charsmap else {})
 
 
-# ── losses that show when it is read again ──────────────────────────────────────────────────────────────────────────
+# ── losses that are found by reading the file again ─────────────────────────────────────────────────────────────────
 
 
 def _white_space(token: AddedToken) -> tuple[bool, ...]:

@@ -1,8 +1,8 @@
 """Folders of a SentencePiece `.model` with a class of `transformers`, which can renumber the pieces and add tokens.
 
-`read` builds the tokenizer that the class builds: with its id layout, its special tokens, those of the configuration,
-and its decoder. The ids of text are SentencePiece's, as with the slow class of transformers 4.57, unless the
-configuration uses a feature that SentencePiece lacks (`class_pipelines`).
+`read` builds the tokenizer that the class builds: with the id layout and the decoder of the class, and the special
+tokens of the class and the configuration. The ids of text are SentencePiece's, as with the slow class of transformers
+4.57, unless the configuration uses a feature that SentencePiece lacks (`class_pipelines`).
 
 `render` is the inverse. It is used for tokenizers that `tokenizer.json` cannot represent, because Hugging Face's
 library applies SentencePiece's character map to grapheme clusters. `render` reads its files again before it returns

@@ -122,7 +122,7 @@ _HARMONY = {
     "<|endofprompt|>": 200018,
 }
 _HARMONY |= {f"<|reserved_{id}|>": id for id in range(200000, 201088) if id not in _HARMONY.values()}
-# <|reserved_200018|> is left out: it is published as a second spelling of <|endofprompt|>, but an id has only one
+# <|reserved_200018|> is left out: it is published as a second spelling of <|endofprompt|>, but an id has one spelling
 
 _LLAMA = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
 _LLAMA3_FIRST = [*_LLAMA.values()]

@@ -343,7 +343,7 @@ def _check_bpe(model: Bpe) -> None:
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
-    """Tests the conditions of the module's docstring for the scores to merge as the list of merges does."""
+    """Checks that the scores merge as the list of merges does, by the conditions in the module's docstring."""
     ids, kinds, contents, _ = result._core.vocabulary().columns()
     pieces = {id: content.decode() for id, kind, content in zip(ids, kinds, contents, strict=True) if kind == TOKEN}
     chars = {piece for piece in pieces.values() if len(piece) == 1}

@@ -33,7 +33,7 @@ MAX_SPECIAL = 1 << 16  # maximum number of special tokens; real files have 1,000
 _DEFAULT_SPECIAL = """
     <unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS]
     [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]
-""".split()  # noqa: SIM905  (one line a token would be pages)
+""".split()  # noqa: SIM905  (a line for each token would take pages)
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 

@@ -2,8 +2,8 @@
 
 A rank file has neither pattern nor special tokens. For files known by their SHA-256, the `registry` has both, and the
 model's normalizer, roles, template and chat template; for other files the caller passes the pattern. A caller's pattern
-replaces both pattern and normalizer of a known file. A caller's special tokens replace its special tokens, roles,
-template and chat template.
+replaces both pattern and normalizer of a known file. A caller's special tokens replace the known file's special
+tokens, roles, template and chat template.
 
 A tokenizer with a list of merges can be written if ranks give equal ids. This is proved for every token; if it fails,
 the error names the first token that differs.

@@ -244,7 +244,7 @@ def _free_mark(tok: Tokenizer) -> str:
     if mark is None or not isinstance(model, Bpe):
         return ""
     if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
-        return mark  # the decoder would match the suffix in it
+        return mark  # the suffix itself, because components of the decoder match it
     from operator import methodcaller
 
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]

@@ -1,4 +1,4 @@
-"""Attributes that are computed on first use: a package's attributes import a module, an object's call a method.
+"""Attributes that are computed on first use: attributes of a package import a module, those of an object call a method.
 
 `functools.cached_property` is not used: before Python 3.12, it has a lock for all objects of a class. A forked child,
 or a signal handler, could wait for this lock forever.

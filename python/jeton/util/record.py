@@ -3,7 +3,7 @@
 Importing `dataclasses` and creating 14 classes with it adds 12 to 15 ms to the start of a process, which takes 18 ms
 with a small vocabulary (docs/decisions/0017-standard-library.md). A record has the fields, the constructor, the
 comparison, the `repr` and the immutability of a dataclass, and type checkers treat it as a dataclass (`record.pyi`).
-`dataclasses` creates the attributes that it and `inspect` read on first access, so functions of both work on records.
+On first access, `dataclasses` creates the attributes that it and `inspect` read, so functions of both work on records.
 
 Left out: inheritance of fields, slots, fields by keyword only, annotations that are not strings.
 """
@@ -116,7 +116,7 @@ def _delattr(self: Any, name: str) -> NoReturn:
 
 
 class _OfDataclass:
-    """Descriptor for an attribute of a class that `dataclasses` or `inspect` reads; computed on first access."""
+    """Descriptor for a class attribute that `dataclasses` or `inspect` reads; it is computed on first access."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -150,7 +150,7 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 
 
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
-    """Returns the pretokens to protect: of the text with special tokens matched, and with them as ordinary text.
+    """Returns the pretokens to protect: those with special tokens matched, and those with them as ordinary text.
 
     Raises:
         ConfigError: the text contains special tokens and cannot be read twice.

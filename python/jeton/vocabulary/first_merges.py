@@ -1,7 +1,7 @@
 """The first merges of a BPE tokenizer: the vocabulary that training with a smaller size learns.
 
-Merges are learned one at a time, so training a vocabulary of a smaller size learns the same first n merges. One
-training run is therefore sufficient for every size.
+Merges are learned one at a time, so training with a smaller size learns the first of the same merges. One training run
+is therefore sufficient for every size.
 """
 
 from __future__ import annotations

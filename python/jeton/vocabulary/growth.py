@@ -42,7 +42,7 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") ->
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
     """Returns the tokenizer with an extended vocabulary, the plan, and the new merge trees.
 
-    The pieces of a new entry, in the plan, are the old tokens at which its merge tree ends. Old merges come first, so
+    In the plan, the pieces of a new entry are the old tokens that its merge tree joins. Old merges come first, so
     the old tokenizer encodes the entry's bytes as these tokens.
     """
     made = built(tok, vocabulary)

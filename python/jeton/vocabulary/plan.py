@@ -246,7 +246,7 @@ class Plan(PlanRows):
         Args:
             source: a ``.safetensors`` file, a ``.safetensors.index.json``, or a folder with one of them.
             target: a ``.safetensors`` file if `source` is such a file, else a folder. Other files of the source's
-                folder are copied; ``vocab_size`` in the ``config.json`` is updated. It must not be the source.
+                folder are copied; ``vocab_size`` in the ``config.json`` is updated. `target` must not be `source`.
             names: names of the tensors with a row for each id; None: the usual names in models.
             multiple_of: rows of zeros are appended until the number of rows is a multiple of this.
             donor: the donor model's file, if the plan has rows of a donor.

@@ -165,7 +165,7 @@ def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
 
 def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Returns the entries that must stay: initial symbols, added, byte and unused tokens, the unknown token and, for
-    Unigram, a piece with the lowest score; without the entries to remove.
+    Unigram, a piece with the lowest score. Entries to remove are excluded.
 
     The lowest score determines the penalty of unknown characters.
     """

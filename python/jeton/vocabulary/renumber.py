@@ -57,7 +57,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """Returns the tokenizer with new ids by old id (-1 drops an entry); False if ranks became a list of merges."""
+    """Returns the tokenizer with new ids by old id (-1 drops an entry), and False if ranks became a list of merges."""
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}

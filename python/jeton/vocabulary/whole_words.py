@@ -8,7 +8,7 @@ Unigram: the new piece w, of n characters, gets the least score s, in single pre
 - s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e the rounding
   error of an addition. Then, after equal sums S, the best path takes w wherever both ends of w are boundaries: the sum
   after w is at least S + s - e, and after k <= n other pieces it is at most S + best(w) + k·e. Among equal sums the
-  first wins, which is that of the longest piece.
+  first wins: the sum of the path with the longest piece.
 - s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
 Text that does not spell w has no path with w, and the scores of its paths do not change. With a lower score than s, the
@@ -53,7 +53,7 @@ class _Word:
         text: the word as it was given.
         content: the pretoken of the word.
         pieces: ids of its encoding by the old tokenizer.
-        edges: for Unigram: the occurrences of pieces in it, by byte offset.
+        edges: for Unigram: the occurrences of pieces in the word, by byte offset.
     """
 
     text: str

@@ -29,7 +29,7 @@ __all__ = ["glitches", "indicators"]
 RESERVED = re.compile(r"reserved|unused|extra_id|placeholder|dummy", re.IGNORECASE)
 MIN_REFERENCE = 4  # minimum number of untrained rows; the mean of fewer rows is unreliable
 LOW = 5.0  # a norm is low if its logarithm is this many robust standard deviations below the median
-SHARE = 0.02  # maximum share of the entries that are listed; the paper verifies the same share
+SHARE = 0.02  # at most this share of the candidates is listed; the paper verifies the same share
 
 
 def indicators(

@@ -124,7 +124,7 @@ def special(template: Template, facts: Facts) -> Result:
     """Finds special tokens spelled in messages: `tok.chat` encodes them as text, other libraries as special tokens."""
     own = "\n".join(piece for _, pieces in own_texts(template) for piece in pieces)
     stop = facts.get("stop") or {"token": None, "after_answer": ""}
-    ending = (stop["token"] or stop["after_answer"]).strip()  # taken as a special token without a tokenizer
+    ending = (stop["token"] or stop["after_answer"]).strip()  # without a tokenizer, this is taken as a special token
     known = template.controls if template.tok is not None else [ending, *template.controls]
     tokens = sorted({token for token in known if token.strip() == token != "" and token in own}, key=own.find)
     tokens = (tokens or [token for token in known if token.strip() == token != ""][:1])[:MAX_SPELLED]

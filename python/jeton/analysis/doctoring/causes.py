@@ -124,7 +124,7 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    for reader, alone in theirs:  # some texts may be compared only by a reader without a definition
+    for reader, alone in theirs:  # only a reader without a definition may have encoded some of the texts
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
     found = found or search.by_variants(ours, readers)

@@ -134,7 +134,7 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """Yields one change of all stages: SentencePiece's components and Hugging Face's cannot be mixed."""
+        """Yields one change of all stages, because SentencePiece's and Hugging Face's components cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot express exactly")
         else:
@@ -275,7 +275,7 @@ class _Segment:
 
     @property
     def is_marks(self) -> bool:
-        """Tests whether the components differ and both, or the only one, write ▁."""
+        """Tests whether the components differ and each that exists writes ▁."""
         return not self.is_equal and all(part is None or writes_mark(part) for part in (self.a, self.b))
 
     def values(self, field: str) -> tuple[str, str, Any, Any]:

@@ -1,4 +1,4 @@
-"""`Diagnosis`: groups of readers that agree; for each other group, the first text that differs, and the cause."""
+"""`Diagnosis`: groups of readers that agree; for each group that differs from the reference, a text and the cause."""
 
 from __future__ import annotations
 

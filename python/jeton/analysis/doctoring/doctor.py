@@ -158,7 +158,7 @@ class _Comparison:
     def _of_group(self, group: _Group) -> Disagreement:
         reference = self.groups[0]
         differing = reference.results.differing(group.results)
-        if not differing:  # equal on the reference's texts: take a group that has other texts
+        if not differing:  # equal on all texts of the reference: take a group with results on more texts
             reference = next(one for one in self.groups if one.results.differing(group.results))
             differing = reference.results.differing(group.results)
         first = differing[0]

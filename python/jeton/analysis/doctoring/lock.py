@@ -5,9 +5,9 @@ JSON:
 
 - ``format``: ``"jeton doctor"``; ``version``: 1;
 - ``texts``: the texts; ``framed``: those that are also encoded with the tokens of a template;
-- ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (the same for these
-  texts, or null) and, for readers of Jeton, ``fingerprint``, which covers the whole vocabulary. Readers after the first
-  have, instead of ``ids``, ``like`` (the first reader's name) and ``other`` (index → ids, for texts on which they
+- ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (a list for each text of
+  ``framed``, or null) and, for readers of Jeton, ``fingerprint``, which covers the whole vocabulary. Readers after the
+  first have, instead of ``ids``, ``like`` (the first reader's name) and ``other`` (index → ids, for texts on which they
   differ from it).
 
 The versions of libraries are recorded in ``versions``. Fingerprints are compared only within a minor version of Jeton.

@@ -30,7 +30,7 @@ def quoted(text: str | None) -> str:
 
 
 def names_of(names: Iterable[str]) -> str:
-    """Returns the first names of a list, and how many others there are."""
+    """Returns as text the first few names of a list, and how many others there are."""
     listed = list(names)
     shown = ", ".join(repr(name) if len(name) <= 40 else f"{name[:40]!r}…" for name in listed[:MAX_NAMES])
     more = len(listed) - MAX_NAMES

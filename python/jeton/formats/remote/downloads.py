@@ -88,7 +88,7 @@ def find_known(known: KnownRankFile) -> Path | None:
 
 
 def _places(known: KnownRankFile) -> list[Path]:
-    """Returns the paths at which the file is searched; a download is written to the first path.
+    """Returns the paths at which the file is looked up; a download is written to the first path.
 
     The last path has the publisher's file name, for files that users copied there by hand.
     """
