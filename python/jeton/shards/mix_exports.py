@@ -35,7 +35,7 @@ __all__ = ["SYSTEMS", "mixture_settings"]
 
 SYSTEMS = ("megatron", "olmo")
 MILLION = 10**6
-# Parts of a folder -> keys of Megatron's file.
+# Key of Megatron's file -> possible names of the part of a folder.
 SPLITS = {"train": (TRAIN,), "valid": (VALIDATION, "valid"), "test": ("test",)}
 
 

@@ -6,8 +6,8 @@ of the text. Pieces are learned from what is left of the words, in the order of 
 vocabulary, the characters follow the pieces. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as
 SentencePiece's own.
 
-Left out (these options raise an error): sampling (``input_sentence_size``), which uses the C++ library's random
-numbers, ``auto_character_coverage``, and a pre-tokenizer for training.
+Left out (these options raise an error): sampling (``input_sentence_size``, which uses the C++ library's random
+numbers); ``auto_character_coverage``; a pre-tokenizer for training.
 
 Source: google/sentencepiece 0.2.3, trainer_interface.cc, bpe_model_trainer.cc, sentencepiece_model.proto (facts).
 """

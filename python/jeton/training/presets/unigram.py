@@ -9,8 +9,7 @@ Sums are computed in f64 in a fixed order, so scores do not depend on the number
 SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
 
 Left out (these options raise an error): the options that `sentencepiece` leaves out, pieces across white space, white
-    space at
-the end of words, seeds from a file, ``use_sparse_pruning``.
+space at the end of words, seeds from a file, ``use_sparse_pruning``.
 
 Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, unigram_model_trainer.cc (facts).
 """
