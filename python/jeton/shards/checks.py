@@ -112,7 +112,7 @@ _is_file = record(bytes=is_count, sha256=_is_hash)
 
 
 def files_of(stem: str) -> Check:
-    """Returns a check for objects file name -> size and hash. A name is `stem` with a suffix, without a folder.
+    """Returns a check for objects that map file names to size and hash. A name is `stem` with a suffix, without folder.
 
     Examples:
         >>> file = {"bytes": 3, "sha256": "0" * 64}

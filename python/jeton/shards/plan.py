@@ -603,7 +603,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
 
 
 def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
-    """Returns the arguments of a plan: name and number of consecutive inputs; None for more than `MAX_ARGUMENTS`.
+    """Returns `Plan.arguments`: pairs (item of the corpus, number of consecutive inputs); None for too many pairs.
 
     Args:
         inputs: the inputs, in order.

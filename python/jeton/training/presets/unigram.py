@@ -29,7 +29,7 @@ from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
 
-_MOST_SEEDS = 1 << 23  # number of seeds; keeps their ids below the maximum id
+_MOST_SEEDS = 1 << 23  # maximum number of seeds; keeps their ids below the maximum id
 LONGEST = 254  # characters; the core stores the length of a piece in 8 bits
 
 
