@@ -1,7 +1,8 @@
 """`merge`: checks that all tasks are complete, and writes the manifest and the report; joins shards on demand.
 
-The manifest has everything that readers need. Except for the version of Jeton and the date, it depends only on the
-plan. If nothing has changed, merging again keeps the version and the date. The report also has times and warnings.
+The manifest has everything that programs need to read the shards. Except for the version of Jeton and the date, it
+depends only on the plan. If nothing has changed, merging again keeps the version and the date. The report also has
+times and warnings.
 
 Memory: about 4 KB per task; 100,000 tasks take 0.4 GB.
 """
