@@ -2,8 +2,8 @@
 
 In the model, the pieces of a text are drawn independently. Training maximizes the likelihood of the corpus: it starts
 from frequent substrings as seeds, then alternates between EM, which estimates probabilities, and pruning, which removes
-the pieces whose loss is least. Reading, normalization, splitting and reserved pieces are the same as for
-SentencePiece's BPE (`sentencepiece`).
+the pieces that contribute least to the likelihood. Reading, normalization, splitting and reserved pieces are the same
+as for SentencePiece's BPE (`sentencepiece`).
 
 Sums are computed in f64 in a fixed order, so scores do not depend on the number of threads, to the last bit.
 SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
