@@ -183,7 +183,9 @@ class Catalog:
             return [entry for entry in _downloads() if entry["name"] not in self._entries]
 
     def download(self, name: str) -> dict[str, Any]:
-        """Downloads a vocabulary of `downloads`, adds it, and returns its description; a present one is kept.
+        """Downloads a vocabulary of `downloads`, adds it, and returns its description.
+
+        A vocabulary that is already listed is not downloaded again.
 
         Raises:
             ConfigError: `downloads` does not list the name.
@@ -338,7 +340,7 @@ def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _printable(name: str) -> str:
-    """Returns the last component of a path, with U+FFFD for unprintable and bidi characters, at most 120."""
+    """Returns the last component of a path, at most 120 characters, with U+FFFD for unprintable and bidi ones."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
 

@@ -307,7 +307,7 @@ def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) ->
 
 
 def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Run the cases of a function in another process, or without a name list functions; return events and a problem.
+    """Run the cases of function `name` in another process; an empty name lists functions. Return events and a problem.
 
     The time limit applies to each case, because the other process writes a line before and after each case.
     """

@@ -33,7 +33,7 @@ if not __package__:
 
 
 def unless_closed(command: Callable[[], int]) -> int:
-    """Run a command, and return its exit status: 0 if the reader of its output has closed the pipe, as `head -1` does.
+    """Call `command` and return its exit status, or 0 if the program that reads the output, such as `head`, has ended.
 
     Examples:
         >>> unless_closed(lambda: 2)
@@ -43,7 +43,7 @@ def unless_closed(command: Callable[[], int]) -> int:
         status = command()
         sys.stdout.flush()  # raises here if the pipe is closed
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python reports the pipe again at exit
         return 0
     return status
 

@@ -81,7 +81,7 @@ def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | Non
         weights: Number of occurrences of each sequence; 1 each if omitted.
 
     Returns:
-        Pair to count, in order of first appearance.
+        Dictionary from pair to count, in order of first appearance.
 
     Raises:
         ValueError: If there is not exactly one weight for each sequence.

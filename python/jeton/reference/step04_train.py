@@ -48,8 +48,7 @@ same rule picks another pair:
 
 **When to stop.** After the requested number of merges; or when each sequence is one token and no pair is left; or when
 the most frequent pair is rarer than `min_frequency`. A pair that occurs once saves nothing, so 2 is a sensible minimum.
-By
-hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` (X=ZY): from 11 symbols to 5.
+By hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` (X=ZY): from 11 symbols to 5.
 
 >>> for left, right, new, count in train_bytes("aaabdaaabac", 300, tie_break="lowest_ids", min_frequency=2):
 ...     print((left, right), "->", new, "count", count)

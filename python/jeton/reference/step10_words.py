@@ -144,7 +144,7 @@ def train_words(
     min_frequency: int = 1,
     end: str = END,
 ) -> Learned:
-    """Train on words with their counts, in order of first appearance.
+    """Train on words with their counts; the words are in order of first appearance.
 
     Examples:
         >>> train_words({"aa": 3}, 1).merges

@@ -252,7 +252,7 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # the first decisions of a run, which skips no merge after them
+    starts: list[list[bool]] = [[]]  # first decisions of each run, True to skip; after them, it merges always
     for start in starts:
         made: list[bool] = []
 

@@ -141,9 +141,10 @@ def byte_pieces(text: str) -> list[str]:
 
 
 def to_ids(symbols: Iterable[str], pieces: Mapping[str, Piece]) -> list[int]:
-    """Return the ids of symbols: of pieces, of the bytes of other characters, or one `<unk>` for several.
+    """Return the ids of symbols. A character that is not a piece becomes byte pieces, or `<unk>`.
 
-    A character becomes bytes if the vocabulary has all byte pieces that it needs.
+    It becomes bytes if the vocabulary has all byte pieces that it needs. Successive unknown characters share one
+    `<unk>`.
 
     Examples:
         >>> to_ids(["s", "x", "y", "s"], SMALL)
@@ -165,7 +166,7 @@ def to_ids(symbols: Iterable[str], pieces: Mapping[str, Piece]) -> list[int]:
 
 
 def to_text(symbols: Iterable[str]) -> str:
-    """Join pieces into text: byte pieces become characters, and `▁` spaces; the first space is removed.
+    """Join pieces into text: byte pieces become characters, each `▁` becomes a space, and the first space is removed.
 
     Examples:
         >>> to_text(["▁a", "▁", "<0xC3>", "<0xA9>"]), to_text(["<0xC3>"])

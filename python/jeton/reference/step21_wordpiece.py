@@ -49,8 +49,7 @@ together, even if they are rare.
 that raises the likelihood most; Hugging Face's course describes the rule with the ratio. Hugging Face's
 `WordPieceTrainer` merges the most frequent pair: it is Hugging Face's BPE trainer with `##`. TensorFlow Text's learner
 does not merge at all; it starts from long substrings and keeps the frequent ones. SentencePiece has no WordPiece.
-*Encoding* is the same for
-all of them: BERT, DistilBERT, ELECTRA, MobileBERT.
+*Encoding* is the same for all models: BERT, DistilBERT, ELECTRA, MobileBERT.
 
 Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it also merges the most frequent pair; Jeton has no
 likelihood rule.

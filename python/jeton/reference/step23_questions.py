@@ -5,10 +5,9 @@ r"""Step 23. Ten questions about language models, answered by their tokens.
 
 Why is a model bad at some tasks and expensive for others? Very often because it reads ids, not letters. Each of the ten
 questions below is answered by the output of a program. The figures are those of three published vocabularies, `r50k`
-(GPT-2, GPT-3),
-`cl100k` (GPT-4) and `o200k` (GPT-4o): the tokens of a text with `|` between them, and their ids. To print these
-figures, pass a folder with the rank files, `r50k_base.tiktoken` and so on, such as Jeton's cache. Without a folder, the
-lesson says so and uses a small vocabulary of 321 tokens, which it trains on a story, receipts and a log.
+(GPT-2, GPT-3), `cl100k` (GPT-4) and `o200k` (GPT-4o): the tokens of a text with `|` between them, and their ids. To
+print these figures, pass a folder with the rank files, `r50k_base.tiktoken` and so on, such as Jeton's cache. Without a
+folder, the lesson says so and uses a small vocabulary of 321 tokens, which it trains on a story, receipts and a log.
 
 **1. Why is arithmetic hard?** Where a number is cut depends on what was frequent in the corpus. In `6|77` and `8|04`
 the first token is the hundreds, but `127` is a single token. The small vocabulary makes the same cuts as GPT-2:

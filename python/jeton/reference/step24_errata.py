@@ -96,8 +96,9 @@ Sizes(highest_rank=100255, ranks=100256, tokens=100261, rows=100277)
 Shown by tiktoken: tiktoken_ext/openai_public.py, lines 80–86, the special tokens; core.py, line 375, where `n_vocab` is
 the highest id plus one.
 
-**With Jeton.** In this order: bytes are ids; dropout is 0 unless you pass another value; `vocab_size` is the number of
-rows, and `len` the number of tokens. In the commands, the content of a file determines its model, not its name:
+**With Jeton.** The calls show, in this order: bytes are ids; dropout is 0 unless you pass another value; `vocab_size`
+is the number of rows, and `len` the number of tokens. In the commands, the content of a file determines its model, not
+its name:
 
     bytes_only = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])
     bytes_only.encode("é小")
@@ -219,7 +220,7 @@ def model_type(model: bytes) -> str:
 
 
 def fairseq_ids(pieces: Sequence[str]) -> dict[str, int]:
-    """Number the pieces of a SentencePiece model like fairseq; its first pieces are `<unk>`, `<s>` and `</s>`.
+    """Number the pieces of a SentencePiece model, which begin with `<unk>`, `<s>` and `</s>`, as fairseq does.
 
     Examples:
         >>> fairseq_ids(["<unk>", "<s>", "</s>", "a"])

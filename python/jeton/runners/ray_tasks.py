@@ -164,7 +164,7 @@ class _Capacity:
 
 
 def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
-    """Returns the function of a task. It returns True and the result, or False and an error that Ray must not retry."""
+    """Returns the function of a task: it returns True and a result, or False and an error that Ray must not retry."""
 
     # A nested function, so that it is pickled by value; it must not use globals of this module.
     def call(payload: bytes, item: Any) -> tuple[bool, Any]:

@@ -48,7 +48,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_id(value: Any) -> bool:
-    """True for an id, and for -1, which stands for the highest id of no ids."""
+    """True for an id, and for -1, which is stored as the highest id if there are no ids."""
     return type(value) is int and -1 <= value < 1 << 32
 
 
@@ -112,7 +112,7 @@ _is_file = record(bytes=is_count, sha256=_is_hash)
 
 
 def files_of(stem: str) -> Check:
-    """Returns a check for objects file name -> size and hash. A name is `stem` with a suffix, without a folder.
+    """Returns a check for objects that map file names to size and hash. A name is `stem` with a suffix, without folder.
 
     Examples:
         >>> file = {"bytes": 3, "sha256": "0" * 64}
@@ -167,7 +167,7 @@ def check_fields(
 
 
 def _shown(value: Any) -> str:
-    """Returns the text of a value for a message; not of nested values, whose `repr` can overflow the stack."""
+    """Returns the `repr` of a value for a message; not of lists and dicts, whose `repr` can overflow the stack."""
     if isinstance(value, list | dict):
         return "not as expected"
     text = repr(value)

@@ -138,7 +138,7 @@ class ConversationFitter:
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
     def chats(self, messages: Any) -> list[Any]:
-        """Returns the rendered chats of a conversation: one, or for a long conversation, those of the policy."""
+        """Returns the rendered chats of a conversation: one, or as many as the policy makes of a long conversation."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)

@@ -69,7 +69,7 @@ def count_task(
 
 
 def save_counts(folder: ShardFolder, name: str, counts: Counts) -> dict[str, Any]:
-    """Writes a file of counts; returns the object name -> size and hash."""
+    """Writes a file of counts; returns name -> size and hash."""
     with folder.outputs() as files:
         counts._write(files.open(name))
     return files.facts

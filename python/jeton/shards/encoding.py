@@ -31,7 +31,7 @@ class EncodedDocuments(NamedTuple):
     Attributes:
         ids: ids of all documents, with bos and eos, in the type of the file.
         lengths: number of ids of each document.
-        places: sources of the documents: one for each chunk of the batch.
+        places: sources of the documents: one `Places` for each chunk of the batch.
         mask: uint8, the loss mask: a value for each id; None: the documents have none.
         num_bytes: bytes of the documents in each of `places`, if they differ from those of the batch.
     """

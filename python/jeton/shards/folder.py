@@ -7,7 +7,7 @@
     spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
     manifest.json    all shards, written by `merge`; report.json, report.md: totals; rejects.jsonl: skipped records
     joined/          all shards as one file, joined.*, on demand
-    index.json       for readers of formats that have it, written by `merge`
+    index.json       list of the files, for formats whose libraries read it, written by `merge`
 
 Each file is published whole (`storage`). A file is made durable before another file that relies on it is published, so
 that a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
@@ -153,7 +153,7 @@ class ShardFolder:
         return self.storage.size(name) is not None
 
     def check_free_of(self, *names: str) -> None:
-        """Checks that the folder has no files of another kind of call, whose shards would mix with the new shards.
+        """Checks that the folder has none of the files `names`, which other kinds of calls write beside their shards.
 
         Raises:
             ConfigError: the folder has one of the files.

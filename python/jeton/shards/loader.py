@@ -1,7 +1,7 @@
 """`loader`: shuffled batches of rows of shards, for each rank of a training program; it can resume after any batch.
 
 The global order of an epoch is a permutation of the rows that is computed, not stored (`order`, `blend`). Batch i of
-this order goes to rank i mod `world_size`. So a position is the same number for all ranks: the batches of the order
+this order goes to rank i mod `world_size`. So a position is the same number for all ranks: the number of batches
 that all ranks together have read.
 
 Threads prepare batches in advance, because copying and waiting for the disk release the GIL.

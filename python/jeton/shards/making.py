@@ -128,7 +128,8 @@ def add(
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
     lister = Lister()
-    planned = {lister.key(file.path): file.path for file in stored.inputs}  # symbolic links may have changed
+    # Real path -> planned path, because symbolic links may have changed since the folder was planned.
+    planned = {lister.key(file.path): file.path for file in stored.inputs}
     arguments = [
         (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])
         for name, files in list_arguments(reading)
@@ -198,7 +199,7 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs incomplete tasks, merges and verifies (`inputs`: as in `verify`); makes shards again if they differ."""
+    """Runs incomplete tasks, merges and verifies (`inputs`: as in `verify`); makes shards with wrong bytes again."""
     for is_second in (False, True):
         # `run_plan` does not report skipped records, because `merge` does.
         run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)

@@ -1,7 +1,8 @@
 """`merge`: checks that all tasks are complete, and writes the manifest and the report; joins shards on demand.
 
-The manifest has everything that readers need. Except for the version of Jeton and the date, it depends only on the
-plan. If nothing has changed, merging again keeps the version and the date. The report also has times and warnings.
+The manifest has everything that programs need to read the shards. Except for the version of Jeton and the date, it
+depends only on the plan. If nothing has changed, merging again keeps the version and the date. The report also has
+times and warnings.
 
 Memory: about 4 KB per task; 100,000 tasks take 0.4 GB.
 """
@@ -36,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder, and stem of the file name, of all shards as one file
+JOINED = "joined"  # folder of the file that has all shards, and stem of its name
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
@@ -54,7 +55,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
         join: also write all shards as one file, ``joined/joined.*``; for the formats megatron, bin, llmc and counts.
             False removes the joined files of an earlier call.
         max_skipped: largest permitted number of skipped records, or a percentage of all records, as ``"0.1%"``. Unless
-            it is ``"100%"``, it is also an error if all records of an input or of the corpus were skipped.
+            the limit is ``"100%"``, skipping all records of an input or of the corpus is also an error.
 
     Returns:
         The report.
@@ -193,7 +194,7 @@ def _facts(data: bytes) -> dict[str, Any]:
 
 
 def _index(plan: Plan, shards: list[dict[str, Any]]) -> dict[str, bytes]:
-    """Returns the index files, which list all shards for readers of the format: name -> content."""
+    """Returns the index files, from which libraries read the list of all shards: name -> content."""
     return {} if plan.format == COUNTS else LAYOUTS[plan.format].index(shards, plan.shard_facts)
 
 
@@ -206,7 +207,7 @@ def manifest_of(
     rejects: dict[str, Any] | None,
     pad: int | None,
 ) -> dict[str, Any]:
-    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id; the plan has that of packed shards."""
+    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id, not stored if the plan has one."""
     index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
@@ -278,7 +279,7 @@ def _generations(plan: Plan) -> tuple[int, ...]:
 
 
 def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[str, Any]:
-    """Writes all shards as one file each; returns name -> size and hash. `shards`: files of each shard.
+    """Joins all shards into one shard; returns name -> size and hash of its files. `shards`: files of each shard.
 
     The joined files are in a separate folder, so that a program that reads all files of a folder does not read each
     document twice.
@@ -384,7 +385,7 @@ class Totals:
         """Adds the totals of a task that read documents."""
         for piece in self._plan.tasks[facts["task"]].pieces:
             if piece.start == 0:
-                self._lines.pop(self._plan.inputs[piece.input].path, None)  # counted in an earlier pass over it
+                self._lines.pop(self._plan.inputs[piece.input].path, None)  # lines of an earlier pass over this file
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
@@ -407,7 +408,7 @@ class Totals:
         if facts.get("rejects"):
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
         rows = facts.get("sources", {})  # folders of counts have no sources
-        # Completions of earlier versions name sources by all inputs, not only by those of the task.
+        # Completions of earlier versions already have the sources of all inputs, not only those of the task's inputs.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)

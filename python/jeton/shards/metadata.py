@@ -51,7 +51,7 @@ def metadata_of(place: Places) -> Sequence[bytes]:
 
 
 def shard_writer(files: OutputFiles, stem: str, plan: Plan) -> ShardWriter:
-    """Returns the writer of a shard's format; if the plan keeps metadata, the writer also writes these."""
+    """Returns the writer of a shard's format; if the plan keeps metadata, the writer also writes the metadata."""
     writer = LAYOUTS[plan.format].writer(files, stem, plan.shard_facts)
     if plan.keep is None:
         return writer

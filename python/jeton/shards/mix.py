@@ -95,7 +95,7 @@ class Mix:
         return {name: float(taken / total) for name, taken in exact.items()}
 
     def blend(self) -> Blend:
-        """Returns the mix as a `Blend` for `loader`. An epoch of it has each source as often as the mix takes it.
+        """Returns the mix as a `Blend` for `loader`. An epoch has as many passes over each source as the mix.
 
         Raises:
             UnsupportedFeatureError: a URL, or a format that `open` does not support.

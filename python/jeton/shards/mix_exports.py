@@ -1,11 +1,12 @@
 """Mixture settings of Megatron and OLMo-core, written from the manifests of a folder.
 
-For Megatron (``--format megatron``), the file for ``--data-args-path``: weight and prefix of each shard, or of the
-joined file if shards are joined. The share of a source is divided among its shards in proportion to their ids. Megatron
-takes this share of the samples of the training run, and repeats a source that has fewer. For a folder in parts, the
-file is JSON for ``--per-split-data-args-path``, with the parts ``train``, ``validation`` (or ``valid``) and ``test``.
+Megatron (``--format megatron``) reads them as the file for ``--data-args-path``: weight and prefix of each
+shard, or of the joined file if shards are joined. The share of a source is divided among its shards in proportion to
+their ids. Megatron takes this share of the samples of the training run, and repeats a source that has too few. For a
+folder in parts, the file is JSON for ``--per-split-data-args-path``, with the parts ``train``, ``validation`` (or
+``valid``) and ``test``.
 
-For OLMo-core (``--format olmo``), the file for ``SourceMixtureList.from_yaml``: each source has its ``target_ratio``,
+OLMo-core (``--format olmo``) reads them by ``SourceMixtureList.from_yaml``: each source has its ``target_ratio``,
 the paths of its shards, and its epochs as ``max_repetition_ratio`` if there are more than one. Loss masks are not
 included.
 
@@ -35,7 +36,7 @@ __all__ = ["SYSTEMS", "mixture_settings"]
 
 SYSTEMS = ("megatron", "olmo")
 MILLION = 10**6
-# Parts of a folder -> keys of Megatron's file.
+# Key of Megatron's file -> possible names of the part of a folder.
 SPLITS = {"train": (TRAIN,), "valid": (VALIDATION, "valid"), "test": ("test",)}
 
 

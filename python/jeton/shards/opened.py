@@ -28,7 +28,7 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Returns the limit of open shards: up to four file descriptors each, half of the process's limit in all."""
+    """Returns the limit of open shards. With up to four file descriptors each, they use half of the process's limit."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -56,7 +56,7 @@ class Folder(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """What an item is, by its name in the manifest: ``documents`` or ``rows``."""
+        """Name of the manifest's entry with the number of items: ``documents`` or ``rows``."""
         return "documents" if self.facts.row_length is None else "rows"
 
     def items(self) -> list[int]:

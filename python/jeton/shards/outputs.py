@@ -25,7 +25,7 @@ class OutputFile(io.RawIOBase):
 
     Attributes:
         num_bytes: number of bytes written so far.
-        is_discarded: True after an error; later writes are ignored, for example by compressors that are freed.
+        is_discarded: True after an error; later writes, for example by compressors that are freed, are ignored.
     """
 
     def __init__(self, file: BinaryIO, location: str) -> None:

@@ -142,8 +142,8 @@ MASK: dict[str, tuple[Any, ...]] = {
     "stop": (True, False),
     "source": ("auto", "markers", "provenance"),
 }
-# Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
 UNREADABLE_FILE = "file that cannot be read"  # a kind of skipped record of `SourceReader`
+# Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 INPUT_TYPE = "input_type"  # left out if it is the default, so that older plans keep their digest
 
@@ -446,7 +446,7 @@ class Plan:
             ConfigError: the options differ; the message names the first difference.
         """
         now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
-        for name in sorted(now, key=lambda name: name != "tokenizer"):  # it determines the type of ids
+        for name in sorted(now, key=lambda name: name != "tokenizer"):  # tokenizer first: it determines the type of ids
             if name in ("inputs", "grown", "arguments") or now[name] == then[name]:
                 continue
             if name == "tokenizer":
@@ -470,8 +470,8 @@ class Plan:
     def grown_from(self, stored: Plan, folder: str) -> Plan:
         """Returns this plan with the inputs in the stored order, followed by the new inputs.
 
-        Earlier inputs keep their order. In this plan, which lists the inputs again, new ones can be between them,
-        because listings are sorted.
+        Earlier inputs keep their order. This plan is from a new listing, which is sorted, so new inputs can be between
+        earlier ones.
 
         Args:
             stored: the plan in the folder.
@@ -603,7 +603,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
 
 
 def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
-    """Returns the arguments of a plan: name and number of consecutive inputs; None for more than `MAX_ARGUMENTS`.
+    """Returns `Plan.arguments`: pairs (item of the corpus, number of consecutive inputs); None for too many pairs.
 
     Args:
         inputs: the inputs, in order.

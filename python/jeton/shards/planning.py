@@ -345,8 +345,8 @@ class Status:
 
     Attributes:
         folder: path of the folder.
-        done, total: number of completed tasks, and of all tasks, of the first incomplete stage, or else of the last
-            stage.
+        done, total: number of completed tasks, and number of all tasks, in the first incomplete stage, or in the last
+            stage if all stages are complete.
         bytes_done, bytes_total: size of the inputs of these tasks, before decompression.
         merged: True if there is a manifest.
         missing: numbers of the first tasks that are not complete.

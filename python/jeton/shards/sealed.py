@@ -6,7 +6,7 @@ In a file of JSON, the digest is the last entry; in a page of Markdown, a commen
      "sha256": "…"              …
     }                           <!-- sha256: … -->
 
-Names of files that are not UTF-8 contain lone surrogates (PEP 383), which JSON stores as escapes. The digest detects
+File names that are not UTF-8 contain lone surrogates (PEP 383), which JSON stores as escapes. The digest detects
 damage, not forgery: whoever can write a file can also write its digest, so `checks` validates the content.
 """
 

@@ -1,9 +1,9 @@
 """Global shuffle in two stages: tasks spool their documents by bucket; then a task per bucket sorts it into a shard.
 
-The key of a document is a 64-bit hash of seed, task, and index in the task. A bucket is a range of keys, so all
-documents are sorted by key through the shards. This order is a pseudorandom permutation of the corpus, and depends only
-on the plan. Inputs that are added to a folder form a new generation: their documents are shuffled among themselves, in
-further shards.
+The key of a document is a 64-bit hash of seed, task, and index in the task. A bucket is a range of keys, so the
+documents of all shards, one shard after the other, are sorted by key. This order is a pseudorandom permutation of the
+corpus, and depends only on the plan. Inputs that are added to a folder form a new generation: their documents are
+shuffled among themselves, in further shards.
 
     spool/00000.bin    documents of a task, in sections: one for each bucket
     spool/00000.json   completion of the task
@@ -56,7 +56,7 @@ def _mixed(values: UInt64) -> UInt64:
 
 
 def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt64:
-    """Returns keys of documents: outputs, by index, of a generator whose state is a hash of seed and task.
+    """Returns keys of documents: the outputs at `indices` of a generator whose state is a hash of seed and task.
 
     Examples:
         >>> document_keys(7, np.array([0, 0, 1]), np.array([0, 1, 0])).tolist()
@@ -258,7 +258,7 @@ def _read_bucket(
 def _read_section(
     folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]], sizes: NDArray[np.uint32] | None
 ) -> NDArray[np.uint8]:
-    """Reads a section into arrays, with one array for the sizes of the metadata; returns the metadata."""
+    """Reads a section into `columns`, one of which is `sizes`, the sizes of the metadata; returns the metadata."""
     crc = 0
     with folder.storage.open(name) as file:
         file.seek(int(entry["offset"]))

@@ -2,8 +2,8 @@
 
 A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
 folders, and these by their parents, until there are at most `MAX_SOURCES`. A task groups only its own files, so that
-its totals do not depend on inputs that are added later. `merge` adds the totals up by the sources of all inputs, which
-are the same as a task's or folders above them.
+its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the same way, and
+adds up the totals by these sources. Each source of a task is one of them, or is inside one.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # earlier versions used the sources of all inputs, of which there may have been fewer
+    for file in files:  # earlier versions used the sources of all inputs, perhaps of fewer inputs than now
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]

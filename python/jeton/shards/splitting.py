@@ -4,8 +4,9 @@
     OUT/validation    documents whose hashes are in the first range; further parts have the next ranges
 
 Each part is a range of the hashes of documents (`hashing`), so each document is in exactly one part, and equal
-documents are in the same part. A document stays in its part when the corpus grows; one in ``validation`` also when its
-share grows. To make a part, the whole corpus is read, but only the documents of the part are encoded.
+documents are in the same part. A document stays in its part when the corpus grows; a document in ``validation`` also
+stays there when the share of ``validation`` grows. To make a part, the whole corpus is read, but only the documents of
+the part are encoded.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
 def is_divisible(
     path: str, documents: str, encoding: str, names_lines: bool = False, input_type: InputType = "auto"
 ) -> bool:
-    """True if a file can be split between tasks. `names_lines`: line numbers are stored, so lines are not split.
+    """True if a file can be split between tasks. `names_lines`: stored line numbers prevent this for files of lines.
 
     A ``.json`` file cannot be split: only its content shows if it has one record per line, and planning does not read
         inputs.

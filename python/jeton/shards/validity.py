@@ -32,7 +32,7 @@ def remove_invalid(
         folder: the folder.
         plan: plan of the folder, or the plan that will replace it.
         share: slice of the tasks of each stage that are checked.
-        files: what to compare of a task's files with its completion: none, sizes or hashes.
+        files: what is compared with a task's completion: nothing, the sizes of its files, or also their hashes.
 
     Returns:
         Tally of the records of the valid tasks; number of invalid tasks.

@@ -1,4 +1,4 @@
-"""Selects the writer of a task's documents: for the format, for packed rows, or for a shuffle's first stage."""
+"""Selects the class that writes a task's documents: in the format, in packed rows, or for a shuffle's first stage."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ PATIENCE = 0.6
 # Seconds between checkpoints; writing a checkpoint takes some tenths of a second.
 CHECKPOINT_EVERY = 30.0
 
-# Share of the memory limit at which hash tables are spilled to disk. The rest is needed because a growing table has its
-# old and new slots in memory at once, and for texts.
+# Share of the memory limit at which hash tables are spilled to disk. The rest is needed for texts, and because a
+# growing table has its old and new slots in memory at once.
 TABLES_SHARE = 0.3
 
 

@@ -40,8 +40,8 @@ class CountsReport:
         top: most frequent pretokens: (pretoken, count).
         scripts: shares by script, in descending order of bytes; ``None`` for pretokens without a script (digits,
             punctuation, white space).
-        growth: points (number of bytes, number of distinct pretokens in so many first bytes of the corpus); the last
-            point is the whole corpus. Empty for counts that were not made from text.
+        growth: points (n, number of distinct pretokens in the first n bytes of the corpus); the last point is the whole
+            corpus. Empty for counts that were not made from text.
         heaps: parameters (k, beta) of Heaps' law, number of distinct pretokens = k · bytes^beta, fitted to `growth` by
             least squares of the logarithms; None if there are too few points.
         dropped: facts about dropped rare pretokens.

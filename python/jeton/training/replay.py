@@ -171,9 +171,9 @@ class _ReplayRun:
         model = tok.definition.model
         self._by_character = not isinstance(model, Bpe) or model.level == "char"
         self._first: list[int] = []  # symbols before the first merge, with separators
-        self._joined: list[int | None] = []  # for each, rank of the merge that removed the boundary after it
+        self._joined: list[int | None] = []  # for each symbol: rank of the merge that removed the boundary after it
         self._ids: list[int] = []  # current symbols, with separators
-        self._ends: list[int] = []  # for each item of `_ids`, index of its last symbol in `_first`
+        self._ends: list[int] = []  # for each item of `_ids`: index of its last symbol in `_first`
         self._weighted = False
         self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in the token
         self._allowed: dict[tuple[int, int], bool] = {}

@@ -29,7 +29,7 @@ def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> Non
 def add_required(
     vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
-    """Makes each text one token: appends merges that join the tokens of its encoding with the learned merges.
+    """Makes each text one token: encodes it with the learned merges, and appends merges that join the result.
 
     Args:
         vocabulary: the alphabet and the learned merges.

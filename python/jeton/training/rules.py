@@ -88,7 +88,7 @@ class Rules:
         """Converts from `Rules`, or from names of boolean rules.
 
         Raises:
-            ConfigError: there is no rule with a name.
+            ConfigError: a name is not the name of a rule.
 
         Examples:
             >>> Rules.of(["one_script"]).one_script

@@ -105,7 +105,7 @@ class RunFolder:
     def put(self, counter: _core.Counter, position: Position) -> None:
         """Writes the counts of a counter to a run, and frees their memory.
 
-        Ctrl-C is deferred until the run is written. If a second Ctrl-C interrupts the write, it is not repeated,
+        Ctrl-C is deferred until the run is written. If a second Ctrl-C interrupts the write, the write is not repeated,
         because the counter may already be empty; the previous state stays valid.
 
         Raises:

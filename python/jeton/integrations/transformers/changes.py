@@ -1,10 +1,10 @@
 """Detection of changes of a `tokenizers.Tokenizer`, which is mutable, without reading its vocabulary.
 
 Once in a process, `watch` wraps the methods and setters of the class that change vocabulary, added tokens or a large
-stage: after a change, each puts a new object into the tokenizer's ``__dict__``. Python code can change vocabulary,
-added tokens and large stages only through these. The small stages and the options of the model also affect ids, but
-Python objects that refer to them can change them directly. So `stages` reads the states of these objects, which takes
-about two microseconds.
+stage: after a change, the wrapper puts a new object into the tokenizer's ``__dict__``. Python code can change
+vocabulary, added tokens and large stages only through these methods and setters. The small stages and the options of
+the model also affect ids, but Python objects that refer to them can change them directly. So `stages` reads the states
+of these objects, which takes about two microseconds.
 
 Padding, truncation and ``encode_special_tokens`` are not part of the state: they are arguments of each call.
 """

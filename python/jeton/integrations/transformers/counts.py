@@ -74,7 +74,7 @@ def of_counts(*tokenizers: Counts) -> Stats:
 
 
 def of_process() -> Stats:
-    """Returns the calls of all accelerated tokenizers of this process."""
+    """Returns the numbers of calls of all accelerated tokenizers of this process."""
     return of_counts(*_ALL)
 
 

@@ -50,7 +50,8 @@ class DeferredBackend:
         """Reads a `tokenizer.json`; None if Hugging Face's library should read it.
 
         The result is None if Jeton does not support the file, if the file sets padding or truncation, or if
-        transformers' constructor would build the real tokenizer anyway. The engine is then built at the first call.
+        transformers' constructor would build the real tokenizer anyway. In these cases the engine is built at the first
+        call.
         """
         try:
             with Path(path).open("rb") as file:

@@ -31,7 +31,7 @@ def accelerate(tok: T, *, strict: bool = True) -> T: ...
 def accelerate(tok: Any, *, strict: bool = True) -> Any:
     """Makes a fast tokenizer of transformers run on Jeton, in place.
 
-    The tokenizer keeps its class as a base class, its results, and its `tokenizers.Tokenizer`, which stays the source
+    The tokenizer keeps its results, its class (as a base class), and its `tokenizers.Tokenizer`, which stays the source
     of truth. Changes of the `tokenizers.Tokenizer` (added tokens, stages, options of the model) are noticed at the next
     call. A call whose result is not known to be equal runs on the original; the logger ``jeton.integrations`` logs the
     first such call of each kind, and `stats` counts all of them.
@@ -138,7 +138,7 @@ def restore(tok: T) -> T:
 
 
 def stats(tok: Any = None) -> Stats:
-    """Returns the calls of one accelerated tokenizer, or of all in the process: on Jeton and on the original.
+    """Returns the numbers of calls on Jeton and on the original, of one tokenizer or of all in the process.
 
     Examples:
         >>> stats().share <= 1

@@ -121,7 +121,7 @@ def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
 
 
 def _places(chat: Chat) -> list[int]:
-    """Returns the offset of each token's first character that is not white space, else of its first; ascending."""
+    """Returns the offset of each token's first character that is not white space, or else of its first character."""
     places = []
     for start, end in chat.encoding.char_spans:
         shown = chat.text[start:end]

@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Replay.to_json` of the run, with looks instead of bytes, and pattern names; for Unigram, its runs.
+    """Returns `Replay.to_json` of the run, with `_looks` instead of bytes, and pattern names; for Unigram, its runs.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})

@@ -6,8 +6,8 @@ from left to right, without overlap.
 >>> merge([5, 6, 6, 7, 9, 1], (6, 7), 99)
 [5, 6, 99, 9, 1]
 
-**2.** Merging loses nothing. Write `unmerge(ids, merges)`, which replaces each id that a merge made by its two parts,
-until no such id is left. `merges` is a list of `(left, right, new)` in the order of training.
+**2.** Merging loses nothing. Write `unmerge(ids, merges)`, which replaces each id that came from a merge by its two
+parts, until no such id is left. `merges` is a list of `(left, right, new)` in the order of training.
 
 >>> unmerge([258, 97], [(97, 98, 256), (256, 99, 257), (257, 256, 258)])
 [97, 98, 99, 97, 98, 97]

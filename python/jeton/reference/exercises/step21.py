@@ -1,8 +1,8 @@
 """Exercise of step 21: WordPiece.
 
-Write `encode_word(word, vocab)`, which encodes a word like BERT: from the left, take the longest token of `vocab` with
-which the rest of the word begins. Tokens inside a word are written with `##` in front. If at any point no token fits,
-the whole word becomes `["[UNK]"]`.
+Write `encode_word(word, vocab)`, which encodes a word as BERT does: from the left, take the longest token of `vocab`
+with which the rest of the word begins. Tokens inside a word are written with `##` in front. If at any point no token
+fits, the whole word becomes `["[UNK]"]`.
 
 >>> encode_word("hugs", {"hu", "##gs", "hug", "##s"}), encode_word("hugx", {"hug"})
 (['hug', '##s'], ['[UNK]'])

@@ -1,8 +1,8 @@
 """Interface of the layouts, and classes that they share: `Spool` for lengths of documents, `Documents` of a shard.
 
 A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
-lengths of documents are spooled to disk. In a packed shard, ids form rows of one length. A *document* is there a piece
-of a document within a row, or the padding at the end of a row.
+lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and *document* means a
+piece of a document within a row, or the padding at the end of a row.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Places(NamedTuple):
 
     Attributes:
         file: the file of all documents, or a list with the file of each.
-        numbers: line or row of each, from 1; None if the file of each is one document. In a list, 0 means this for one
-            document.
+        numbers: line or row of each document, from 1; None if each document is a whole file. A number 0 also means a
+            whole file.
         num_documents: number of the documents.
         fields: the kept fields of each document's record, as JSON; None if no fields are kept, or there are no records.
     """
@@ -58,7 +58,7 @@ class Places(NamedTuple):
 
 
 class ShardFacts(NamedTuple):
-    """Facts that a layout writes into its files, or checks them against.
+    """Facts that a layout writes into the files of a shard, or compares with the files.
 
     Attributes:
         dtype: type of the ids.
@@ -234,7 +234,7 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The ends ascend. So if as many ends as rows are multiples of the row length, every row ends with a document.
+        # The ends ascend. So if as many ends are multiples of `row` as there are rows, each row ends with a document.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -261,7 +261,7 @@ class Documents:
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """Returns the ascending array of all boundaries between documents, and the factor by which it scales them."""
+        """Returns all boundaries between documents, ascending, multiplied by a factor; and the factor."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
@@ -392,7 +392,7 @@ class Layout(ABC):
             writer.close()
 
     def index(self, shards: Sequence[Mapping[str, Any]], facts: ShardFacts) -> dict[str, bytes]:
-        """Returns index files for readers: name -> content. `shards`: entries of the manifest."""
+        """Returns the index files that libraries read: name -> content. `shards`: entries of the manifest."""
         return {}
 
     def check_installed(self) -> None:  # noqa: B027

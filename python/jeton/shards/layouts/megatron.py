@@ -3,8 +3,8 @@
 In a packed shard, each row is one sequence, and ``.documents``, Jeton's own file, has the ends of documents (uint64).
 The format cannot store a loss mask.
 
-    .idx    9 bytes MMIDIDX\\0\\0, u64 version 1, u8 dtype code, u64 sequences S, u64 documents + 1 D
-            i32[S] lengths in tokens; i64[S] byte offsets in .bin; i64[D] sequences before each document, and S
+    .idx    9 bytes MMIDIDX\\0\\0, u64 version 1, u8 dtype code, u64 S = sequences, u64 D = documents + 1
+            i32[S] lengths in tokens; i64[S] byte offsets in .bin; i64[D] sequences before each document, then S
 
 Source: NVIDIA/Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 """
@@ -40,7 +40,7 @@ class Megatron(Layout):
     can_mask = False
 
     def auto(self, vocab_size: int) -> str:
-        """Returns uint16 below 65,500 ids, as Megatron's `optimal_dtype` does, by which programs infer the type."""
+        """Returns uint16 below 65,500 ids, like Megatron's `optimal_dtype`, from which programs infer the type."""
         return "uint16" if vocab_size < MAX_UINT16_VOCAB else "int32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:

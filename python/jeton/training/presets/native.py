@@ -127,7 +127,7 @@ def _inside(request: TrainingRequest, context: LearningContext, max_entries: int
 
 
 def _across(request: TrainingRequest, learned: Learned, context: LearningContext) -> Learned:
-    """Learns merges across words, starting from text that is split coarsely and encoded with the first merges."""
+    """Learns merges across words, in text that a coarse pattern has split and the earlier merges have encoded."""
     first = learned.columns
     known = Tokenizer(Definition(Bpe(level=request.level or "byte")), learned.vocabulary)
     max_words = request.superwords.max_words if request.superwords else None

@@ -6,8 +6,8 @@ of the text. Pieces are learned from what is left of the words, in the order of 
 vocabulary, the characters follow the pieces. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as
 SentencePiece's own.
 
-Left out (these options raise an error): sampling (``input_sentence_size``), which uses the C++ library's random
-numbers, ``auto_character_coverage``, and a pre-tokenizer for training.
+Left out (these options raise an error): sampling (``input_sentence_size``, which uses the C++ library's random
+numbers); ``auto_character_coverage``; a pre-tokenizer for training.
 
 Source: google/sentencepiece 0.2.3, trainer_interface.cc, bpe_model_trainer.cc, sentencepiece_model.proto (facts).
 """
@@ -185,7 +185,7 @@ class SentencePiece(TrainingPreset):
         return [(role, getattr(self, f"{role}_id"), getattr(self, f"{role}_piece")) for role in _ROLES]
 
     def _reserved(self, vocab_size: int) -> list[tuple[int, int, str]]:
-        """Returns (id, kind, content) of pieces that are not learned; without an explicit id, the lowest free one."""
+        """Returns (id, kind, content) of pieces that are not learned; the lowest free id for a piece without id."""
         at: dict[int, tuple[int, str]] = {}
         for role, id, piece in self._named():
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):

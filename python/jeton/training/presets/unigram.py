@@ -2,15 +2,14 @@
 
 In the model, the pieces of a text are drawn independently. Training maximizes the likelihood of the corpus: it starts
 from frequent substrings as seeds, then alternates between EM, which estimates probabilities, and pruning, which removes
-the pieces whose loss is least. Reading, normalization, splitting and reserved pieces are the same as for
-SentencePiece's BPE (`sentencepiece`).
+the pieces that contribute least to the likelihood. Reading, normalization, splitting and reserved pieces are the same
+as for SentencePiece's BPE (`sentencepiece`).
 
 Sums are computed in f64 in a fixed order, so scores do not depend on the number of threads, to the last bit.
 SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
 
 Left out (these options raise an error): the options that `sentencepiece` leaves out, pieces across white space, white
-    space at
-the end of words, seeds from a file, ``use_sparse_pruning``.
+space at the end of words, seeds from a file, ``use_sparse_pruning``.
 
 Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, unigram_model_trainer.cc (facts).
 """
@@ -30,7 +29,7 @@ from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
 
-_MOST_SEEDS = 1 << 23  # number of seeds; keeps their ids below the maximum id
+_MOST_SEEDS = 1 << 23  # maximum number of seeds; keeps their ids below the maximum id
 LONGEST = 254  # characters; the core stores the length of a piece in 8 bits
 
 
