@@ -234,7 +234,7 @@ class _Comparison:
         return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
-        """Returns for each two successive boundaries whether `loses` can be true of the ids between them."""
+        """Returns for each pair of successive boundaries whether `loses` can be true of the ids between them."""
         import numpy as np
 
         kept = self._is_control[self.old]
@@ -382,7 +382,7 @@ class _Reading:
 
 
 class _PrefixSpaces:
-    """Tests where the encoder adds a space before a text that decoding does not remove again.
+    """Test of where the encoder adds, before a text, a space that decoding does not remove again.
 
     Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
     ``</s> a`` has other ids than ``</s>a``. The test encodes and decodes one character of the text.

@@ -87,7 +87,7 @@ def system(
         reasoning: the reasoning effort.
         date: today's date: ``"2025-06-28"``.
         cutoff: date at which the training data ends.
-        identity: a sentence with the model's name and maker; instructions belong into the message of `developer`.
+        identity: a sentence with the model's name and maker; instructions belong in the message of `developer`.
         channels: the valid channels; the model must name one of them in each message.
         tools: namespaces of built-in tools: ``{"name": …, "description": …, "tools": […]}``, such as
             ``ToolNamespaceConfig.browser().model_dump()`` of `openai-harmony`.
@@ -320,7 +320,7 @@ class HarmonyIds(NamedTuple):
 
 
 class Harmony:
-    """harmony for one tokenizer, which has its special tokens, such as ``jeton.load("openai/gpt-oss-20b")``.
+    """Renderer and parser for a tokenizer with harmony's special tokens, such as ``jeton.load("openai/gpt-oss-20b")``.
 
     Examples:
         >>> import jeton
