@@ -190,7 +190,7 @@ class _Comparison:
         (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
         _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
         same = np.stack([old_at[left], new_at[right]], axis=1)
-        # Positions before which the ids are equal; up to the first unknown token, which may stand for different texts.
+        # Positions before which all ids are equal, at most up to the first unknown token: its text may differ in both.
         first = 0 if self.first is None else self.first
         equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])

@@ -358,7 +358,7 @@ class SourceReader:
     def _documents(
         self, stream: BinaryIO, name: str, resolved: ResolvedSource, kind: InputType, size: int
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of one decompressed stream; `size`: bytes of its file, for the progress."""
+        """Yields the documents of one decompressed stream. `size` is that of its file in bytes, for the progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
             if seekable is None or not seekable():  # a compressed stream; Parquet and IPC files need to seek
