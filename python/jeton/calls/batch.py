@@ -1,7 +1,7 @@
 """Results of `Tokenizer.encode_batch`: `TokenBatch`, the ids of many texts, and `PaddedBatch`, rows of equal length.
 
-A row has the ids of a text or a pair, with the template's. If `encode_batch` truncates with overflow, a row has a part
-of these ids.
+A row has the ids of a text or a pair, and the ids that the template adds. If `encode_batch` truncates with overflow, a
+row has a part of these ids.
 
 Left out: the selection of the ids of a row (`truncation`, `batch_encoding`).
 """
@@ -285,11 +285,11 @@ class PaddedBatch(Mapping[str, Int64]):
         token_type_ids: int64[rows, length], type ids of the tokenizer's template; 0 for padding.
         special_tokens_mask: int64[rows, length], 1 for ids that the template added and for padding.
         overflow_to_sample_mapping: int64[rows], the index of the text of each row. Without ``overflow=True``, it is
-            None and no key of the mapping.
+            None and not a key of the mapping.
         offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. Without
-            ``offsets=True``, it is None and no key.
+            ``offsets=True``, it is None and not a key.
         loss_mask, position_ids: int64[rows, length], as in `TokenBatch`; 0 for padding. If the `TokenBatch` has
-            none, they are None and no keys.
+            none, they are None and not keys.
 
     Examples:
         >>> import jeton

@@ -1,8 +1,8 @@
 """Implements `Tokenizer.encode_batch`: encodes texts and pairs to rows of ids, truncated and with the template's ids.
 
 Without truncation and pairs, the core joins the ids of text and template. Otherwise the core encodes the texts without
-the template, and the rows are gathered by array operations, without a loop over texts. Their sources are three arrays:
-the ids of the template, of the first texts and of the second texts.
+the template. Array operations, without a loop over texts, then gather the rows from three arrays: the ids of the
+template, of the first texts and of the second texts.
 
 Left out: the number of ids that a text keeps (`truncation`), and padding (`batch`).
 """
@@ -29,7 +29,7 @@ __all__ = ["BatchEncoder", "Item"]
 Int64: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = Sequence[Sequence[str | bytes]]  # the words of each text
 
-# Limit of the ids of a batch. Rows that overlap by the stride have more ids together than their texts.
+# Maximum number of ids of a batch. Rows that overlap by the stride have more ids together than their texts.
 MAX_IDS = 1 << 30
 
 
@@ -109,7 +109,7 @@ class BatchEncoder:
         room = truncation.room(sum(len(item.ids) for item in items))
         if truncation.stride and room is not None:
             added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
-            # As in transformers, `stride` is not checked if a row, which has no template, is shorter than the template.
+            # As in transformers, `stride` is not checked if rows lack the template and are shorter than the template.
             if (truncation.max_length or 0) >= added:
                 truncation.check_stride(added if self.add_special_tokens else 0)
         return room

@@ -4,7 +4,7 @@
 by markdown-it-py, which conforms to CommonMark and reports the lines of each block. Code of any language is scanned for
 indentation and brackets. The level of a line of code is ordered by its indentation, then by the number of open
 brackets, then by whether a blank line precedes it. Left out: multi-line strings that are not triple-quoted, whose lines
-count as code, and brackets in comments after code.
+count as code, and brackets in comments after code, which are counted.
 
 Time is linear in the text.
 """
@@ -140,14 +140,14 @@ def _scan(text: str, begin: int, end: int, depth: int, hidden: int, closers: _Cl
 
 
 def _continues(text: str, begin: int, first: int) -> bool:
-    """Tests whether a line continues the one before: closes a bracket, or has the brace or a branch of a statement."""
+    """Tests whether a line continues the one before: begins with ``{``, a closing bracket or a word like ``else``."""
     if text[first] == "{":
         return text[max(begin - 80, 0) : begin].rstrip()[-1:] not in ",;([{}"
     return _CONTINUATION.match(text, first) is not None
 
 
 class _Closers:
-    """Searches the ends of multi-line strings and comments. If an end is missing, it is searched only once."""
+    """Search for the ends of multi-line strings and comments. A missing end is searched for only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text

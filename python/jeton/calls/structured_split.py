@@ -103,7 +103,10 @@ class _Splitter:
         return end if end > least else None
 
     def overlap_start(self, start: int, end: int, most: int) -> int:
-        """Returns the start of a chunk's longest suffix of at most `most` tokens: of blocks, else lines, else units."""
+        """Returns the start of a chunk's longest suffix that has at most `most` tokens.
+
+        The suffix begins at a block if possible, else at a line, else at a unit.
+        """
         part = self._text[start:end]
         earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]
         first, last = bisect_left(self._places, max(earliest, start + 1)), bisect_left(self._places, end)
@@ -128,7 +131,7 @@ class _Splitter:
             self._window *= 2
 
     def _block_end(self, index: int) -> int:
-        """Returns the end of the block that begins at the boundary with an index."""
+        """Returns the end of the block that begins at the boundary with the given index."""
         for following in range(index + 1, len(self._places)):
             if self._levels[following] < LINE:
                 return self._places[following]

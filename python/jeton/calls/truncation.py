@@ -98,8 +98,8 @@ class Truncation:
             room: the result of `room`.
 
         Raises:
-            ConfigError: the text that `strategy` names cannot be shortened enough, or `stride` is not below the ids
-                that a shortened text keeps.
+            ConfigError: the text that `strategy` names cannot be shortened enough, or `stride` is not less than the
+                number of ids that a shortened text keeps.
         """
         if room is None:
             return first, second
@@ -118,7 +118,7 @@ class Truncation:
         if self.strategy == "only_first" or second is None:
             return self._one(first, second, excess, "second"), second
         shorter, longer = np.minimum(first, second), np.maximum(first, second)
-        # The longer text is shortened first, not below the shorter one. If that is not enough, each gets half the room.
+        # The longer text is shortened first, until both are equally long. If that is not enough, each gets half `room`.
         longer = np.minimum(longer, np.maximum(shorter, room - shorter))
         is_halved = shorter + longer > room
         shorter, longer = np.where(is_halved, room // 2, shorter), np.where(is_halved, room - room // 2, longer)
@@ -127,7 +127,7 @@ class Truncation:
         return np.where(excess, kept[0], first), np.where(excess, kept[1], second)
 
     def _one(self, lengths: Int64, others: Int64 | None, excess: Int64, other: str) -> Int64:
-        """Returns the number of ids that texts keep if only they are shortened, not the other texts of their pairs."""
+        """Returns the number of ids that each text keeps if the other text of its pair (`others`) is not shortened."""
         kept = lengths - excess
         if others is not None:
             self._refuse(
@@ -167,8 +167,8 @@ class TextPieces(NamedTuple):
 def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     """Splits texts into pieces that overlap by the stride; a piece has as many ids as its text keeps.
 
-    The first piece is at the end of the text that is kept; the last piece can be shorter. If a text keeps no id, its
-    second piece is the whole text.
+    The first piece is the kept one, at the start of the text (for ``side="left"``, at its end). The last piece can be
+    shorter. If a text keeps no id, its second piece is the whole text.
 
     Args:
         lengths: int64[texts], number of ids of each text.
@@ -176,7 +176,7 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
         options: `stride`, `side`, and `overflow`: whether pieces that are not kept are returned.
 
     Raises:
-        ConfigError: the stride is not below the ids that a shortened text keeps.
+        ConfigError: the stride is not less than the number of ids that a shortened text keeps.
 
     Examples:
         >>> pieces = split(np.array([7, 2]), np.array([3, 2]), Truncation(stride=1, overflow=True))
@@ -199,7 +199,7 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     first = np.concatenate([[0], np.cumsum(counts)])
     index = within(counts)
     removed, length, most = (np.repeat(column, counts) for column in (step, lengths, kept))
-    removed = removed * index  # number of ids between the kept end and the piece
+    removed = removed * index  # number of ids between the piece and the side of the text that is kept
     if options.side == "right":
         starts = removed
         pieces = np.minimum(most, length - starts)

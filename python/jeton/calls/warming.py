@@ -23,7 +23,7 @@ def warm_up(tok: Any) -> None:
     """Builds the tables of the fast path, and calls each kind of method once; see `Tokenizer.warm_up`.
 
     Args:
-        tok: a `Tokenizer`, which is in a layer above.
+        tok: a `Tokenizer`; this module cannot import the class, which is in a higher layer.
     """
     tok._core.make_tables()
     ids: list[int] = []
@@ -37,7 +37,7 @@ def warm_up(tok: Any) -> None:
         lambda: tok.tokenize(_TEXT).byte_spans,
         lambda: tok.count_batch([_TEXT]),
         lambda: tok.count_up_to(_TEXT, 4),
-        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # finds where ids are independent
+        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # also builds the core's table of joints (`cut/joints.rs`)
         lambda: tok.truncate(_TEXT * 4, 8),
         lambda: tok.growing().append(_TEXT),
         lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,

@@ -6,15 +6,17 @@ A special token that the template itself writes is encoded as a control token. T
 as a control token, even if it spells one.
 
 ```text
-template      selects and renders a template; prepared: with its variables; presets/: for tokenizers that have none
-sandbox       runs a template, which compiling compiles, with filters and functions; clock: the time that it reads
+template      selects and renders a template; prepared: a template with its variables; presets/: templates for
+              tokenizers that have none
+sandbox       runs a template, compiled by compiling, with filters and functions; clock: the time that a template reads
 limits        limits of memory, time and output; costs, formatting: bounds of an operation, computed before it runs
 provenance    strings that keep the origin of each character; markup: the same for escaped text
 encode        rendered text → ids; only the template writes special tokens
-replies       finds the text that a model generates; masks: its ids; continuing: prompts that end in a prefilled reply
+replies       finds the text that a model generates; masks: finds the ids of this text; continuing: prompts that end in
+              a prefilled reply
 conversation  ids that only grow, turn by turn; proof: checks that the next rendering contains a sampled reply
 parsing       reply → message; grammar, nesting and readings: the forms in which the template writes replies
-harmony       the messages of gpt-oss, without a template; typescript: its tools
+harmony       the messages of gpt-oss, without a template; typescript: the tools in them
 canonical     ids that are equal to the encoding of their text; drift: the first ids that are not
 difference    first difference of two prompts, with its cause; it uses requests, prompts, authors and values
 count         prompt tokens as OpenAI bills them
@@ -415,7 +417,7 @@ def _checked(tok: ChatTokenizer, template: object) -> str:
     """Returns the source of a template, after a check that it compiles and renders.
 
     It renders a conversation of one message twice: with the content as a text, and as a list of parts. One of the two
-    renderings must succeed, or the template itself must refuse it.
+    renderings must succeed, or the template itself must refuse the conversation.
 
     Args:
         tok: the tokenizer of the template.

@@ -190,7 +190,7 @@ class _Comparison:
         (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
         _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
         same = np.stack([old_at[left], new_at[right]], axis=1)
-        # Positions before which the ids are equal; up to the first unknown token, which may stand for different texts.
+        # Positions before which all ids are equal, at most up to the first unknown token: its text may differ in both.
         first = 0 if self.first is None else self.first
         equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])
@@ -234,7 +234,7 @@ class _Comparison:
         return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
-        """Returns for each two successive boundaries whether `loses` can be true of the ids between them."""
+        """Returns for each pair of successive boundaries whether `loses` can be true of the ids between them."""
         import numpy as np
 
         kept = self._is_control[self.old]
@@ -382,7 +382,7 @@ class _Reading:
 
 
 class _PrefixSpaces:
-    """Tests where the encoder adds a space before a text that decoding does not remove again.
+    """Test of where the encoder adds, before a text, a space that decoding does not remove again.
 
     Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
     ``</s> a`` has other ids than ``</s>a``. The test encodes and decodes one character of the text.

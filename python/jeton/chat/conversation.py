@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
 _CONTEXT = 16  # maximum number of ids before new text that are encoded again with it; fewer if one is a special token
-_NEAR = 100  # number of characters on each side of a difference in which a special token around it is searched
+_NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
 # Messages of one rendering: at most 48, which render in a few milliseconds; at least 16, so that it has several turns.
@@ -437,7 +437,7 @@ class Conversation:
         Args:
             rendering: messages, the reply, and messages after it.
             reply: the reply.
-            keeps: whether a rendering is accepted that writes the reply or its generation prompt differently.
+            keeps: whether to accept a rendering that writes the reply or its generation prompt differently.
         """
         index = len(self._shown)
         start = self._reply_start(rendering, keeps=keeps)
@@ -551,7 +551,7 @@ class Conversation:
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
-        """Returns the reply; and if its last token, such as ``</think>``, may be text, the reply with it as text."""
+        """Returns the reply; if its last token, such as ``</think>``, may be text, also the reply with it as text."""
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop

@@ -48,7 +48,7 @@ _REASONS: Mapping[Cause, str] = {
 }
 _REPLACEMENT = "\ufffd"
 _MOST_SHOWN = 8  # ids in `str(drift)`
-# Texts before the text of an id, which is then at the start of the whole text, inside of a word, or after a space.
+# Texts put before the text of an id, so that the id begins the whole text, is inside of a word, or follows a space.
 _CONTEXTS = ("", "a", " ")
 
 

@@ -68,7 +68,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             if held is not values[0]:  # it was an iterator, of which Jinja's filter returns a list
                 held.reverse()
                 return held
-        if name in _OF_STRINGS and not isinstance(values[0], str):  # raises, but `truncate` slices lists
+        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter raises, or slices a list (`truncate`)
             state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
             return filter(*own, *values, **kwargs)
         if name in OF_TEXT:

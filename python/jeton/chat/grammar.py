@@ -43,7 +43,7 @@ INVALID: Any = object()  # returned for a text that is no valid value of a slot
 JSON_SLOTS = ("calls", "call", "arguments")
 _DIGITS = "\0"  # placeholder in an edge's literal for a number that differs between calls
 _PLACEHOLDERS = ("\0name", "\0id", "\0arguments", "\0text", _DIGITS)
-_PROBE = "qz"  # prefix of each probe text, by which a text is found that a template has changed
+_PROBE = "qz"  # prefix of each probe text, to recognize a probe text even if a template has changed it
 _REASONING, _CONTENT = "qzreasoning", "qzcontent"
 _NAMES = ("qznameaa", "qznamebb", "qznamecc")
 _IDS = ("qzid0000a", "qzid0000b", "qzid0000c")  # nine letters and digits, as templates of Mistral require
@@ -263,7 +263,7 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the spellings of a value that are searched; for truth values and null, see `_with_constants`."""
+        """Adds the spellings of a value to search for; for truth values and null, see `_with_constants`."""
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()

@@ -35,7 +35,7 @@ _ROLES = ("user", "assistant", "system", "developer", "tool")
 _TOKENS = ("<|start|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "<|channel|>", "<|constrain|>")
 _CONSTRAIN = "<|constrain|>"
 _CHANNEL = "<|channel|>"
-# White space as in Rust: of Unicode, and of split_ascii_whitespace. `str.isspace` and `str.split` use other sets.
+# White space as in Rust: of `split_ascii_whitespace`, then of Unicode. `str.isspace` and `str.split` use other sets.
 _ASCII_SPACES = " \t\n\x0c\r"
 _SPACES = _ASCII_SPACES + "\x0b\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
@@ -87,7 +87,7 @@ def system(
         reasoning: the reasoning effort.
         date: today's date: ``"2025-06-28"``.
         cutoff: date at which the training data ends.
-        identity: a sentence with the model's name and maker; instructions belong into the message of `developer`.
+        identity: a sentence with the model's name and maker; instructions belong in the message of `developer`.
         channels: the valid channels; the model must name one of them in each message.
         tools: namespaces of built-in tools: ``{"name": …, "description": …, "tools": […]}``, such as
             ``ToolNamespaceConfig.browser().model_dump()`` of `openai-harmony`.
@@ -320,7 +320,7 @@ class HarmonyIds(NamedTuple):
 
 
 class Harmony:
-    """harmony for one tokenizer, which has its special tokens, such as ``jeton.load("openai/gpt-oss-20b")``.
+    """Renderer and parser for a tokenizer with harmony's special tokens, such as ``jeton.load("openai/gpt-oss-20b")``.
 
     Examples:
         >>> import jeton

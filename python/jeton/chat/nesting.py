@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["NestedForm", "derive_nested"]
 
-_KEY = "\0key"  # placeholder in a text of the template for the key of the value before it
+_KEY = "\0key"  # placeholder for the key of a value, in the template's text after this value
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MAX_DEPTH = 50
 _ONE, _TWO = 7130001, 7130002

@@ -159,8 +159,9 @@ class ReplyParser:
     def stop_ids(self) -> list[int]:
         """Returns the ids of the special tokens at which a reply ends, derived from renderings of replies.
 
-        It is the last special token of the text that ends a turn. If that text has no special token, or if the token
-        also occurs inside a reply, such as between two calls, it is the first special token of the next turn instead.
+        Such a token is the last special token of the text that ends a turn. If that text has no special token, or if
+        the token also occurs inside a reply, such as between two calls, the first special token of the next turn is
+        used instead.
         """
         grammar = self._grammar([])
         shown = [*self._messages, grammar.style.message(None, _REPLY, [])]

@@ -25,7 +25,7 @@ __all__ = [
     "quoted",
 ]
 
-_OVERLAP = 500  # maximum length in characters; the text that ends a reply is much shorter
+_OVERLAP = 500  # maximum length of an overlap in characters; the text that ends a reply is much shorter
 _QUOTED = 40  # maximum number of characters of a text that a reason quotes
 
 

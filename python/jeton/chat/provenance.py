@@ -37,7 +37,9 @@ class Origin(NamedTuple):
     field: str | None = None
 
     def inside(self, key: str | int) -> Origin:
-        """Returns the origin of a value in this one: a message's field, or its list item; deeper values have the same.
+        """Returns the origin of an element of this value: a field of a message, or an item of a field that is a list.
+
+        Deeper elements have the same origin as the field or item that contains them.
 
         Examples:
             >>> Origin("message", 0).inside("tool_calls").inside(1).inside("function").field
@@ -120,8 +122,8 @@ class TracedStr(str):
 
     def __getitem__(self, index: SupportsIndex | slice) -> TracedStr:
         if not isinstance(index, slice):
-            at = to_index(index)  # TypeError, as of `str`: Jinja then looks for an attribute
-            str.__getitem__(self, at)  # IndexError
+            at = to_index(index)  # raises TypeError, as `str` does: Jinja then looks for an attribute
+            str.__getitem__(self, at)  # raises IndexError
             at += len(self) if at < 0 else 0
             return self._cut(at, at + 1)
         start, stop, step = index.indices(len(self))

@@ -282,7 +282,7 @@ class _Derivation:
         return ReplySpans(message, tuple(spans), self._reasoning(message, kept, spans, stops), tuple(stops))
 
     def _stops_between(self, row: Sequence[int], token: str) -> Iterator[tuple[Span, int]]:
-        """Yields each stop token between two marks that the header of a reply follows, and the end of that header."""
+        """Yields each stop token between two marks that precedes the header of a reply, and the end of that header."""
         for index in row[1:] if token else ():
             begin, end = self._whole.gap(index)
             between = self._whole.text[begin:end]
@@ -399,7 +399,7 @@ class _Derivation:
         return next((length for length in range(most, 0, -1) if tail.endswith(text[:length])), 0)
 
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
-        """Returns the end of the last header in the text before a reply, as far as it equals a prompt's; or None."""
+        """Returns the end of the last header before a reply, as far as it equals the generation prompt; or None."""
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
         at = between.rfind(needed, after) if needed.strip() else -1
@@ -432,7 +432,7 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Returns the longest end of a prompt with which `between` begins, for other values of boolean variables."""
+        """Returns the longest end of a prompt that `between` begins with; tries other values of boolean variables."""
         chat = self._chat
         found = ""
         for name in sorted(variables_of(chat.source) - {"messages", "tools", "documents", *chat.own}):
@@ -591,7 +591,7 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after a mark of a message, which `behind` more of its marks follow; or None."""
+        """Returns the template's text after the mark that precedes the last `behind` marks of a message; or None."""
         if isinstance(one, ChatTemplateError):
             return None
         own = one.own(message)

@@ -156,7 +156,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value[wanted]
 
     def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
-        """Evaluates a slice of a literal. Jinja folds it as a lookup, so an invalid slice is undefined, no error."""
+        """Evaluates a slice of a literal. Jinja folds it as a lookup, so an invalid slice gives undefined, no error."""
         try:
             return self.sliced(value, start, stop, step)
         except (TypeError, LookupError):

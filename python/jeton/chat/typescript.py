@@ -144,7 +144,7 @@ def _choice(name: str, schema: Mapping[str, Any], indent: str, depth: int) -> st
 
 
 def _texts(schema: Any, *, only: str | None = None, quotes_enums: bool = False) -> list[str]:
-    """Returns the description and the default of a schema, or `only` one of them. An enum's default has no quotes."""
+    """Returns a schema's description and default, or `only` one of them; `quotes_enums` quotes an enum's default."""
     texts: list[str] = []
     if not isinstance(schema, Mapping):
         return texts

@@ -169,7 +169,7 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
 
 
 class _Accepted(set[str]):
-    """Set of accepted losses; records those that a writer looks up, because they occur in the conversion."""
+    """Set of accepted losses; `found` has those that a writer has looked up, because they occur in the conversion."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)

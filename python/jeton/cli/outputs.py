@@ -61,7 +61,8 @@ def check_tokenizer(
     Args:
         path: output path; None is accepted.
         accept_loss: as in `Tokenizer.save`.
-        small: function that returns a small tokenizer of the same kind, which is saved as a trial, or None.
+        small: function that returns a small tokenizer of the same kind, to save as a trial; if it returns None, no
+            trial is made.
 
     Raises:
         ConfigError: no format has the suffix.

@@ -76,7 +76,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.skipped = self.skipped or bool(getattr(record, "skipped", 0))
-        if getattr(record, "once", False):  # logged again if a command opens a corpus several times
+        if getattr(record, "once", False):  # a command that opens a corpus several times logs such a record each time
             if record.getMessage() in self._once:
                 return
             self._once.add(record.getMessage())

@@ -1,4 +1,4 @@
-"""Reads the names that an installed library defines from its source, without importing the library."""
+"""Finds the names that an installed library defines, by reading its source, without importing the library."""
 
 from __future__ import annotations
 

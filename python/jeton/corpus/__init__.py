@@ -9,8 +9,9 @@ content. Every document is returned as validated UTF-8 bytes.
 corpus           `Corpus`: sources and the options of reading; source: `Source`, a source with a weight
 paths            paths, globs, folders and URLs → files; listing: the files that are read, and a report of the others
 kinds            kind of a file, by suffix and content
-source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings, records
-                 arrays of JSON, CSV, Arrow and tars; fields: nested fields
+source_reader    one source → chunks of documents
+streams          text → documents; rows: the same for JSON Lines, Parquet and mappings; records: for JSON arrays, CSV,
+                 Arrow and tars; fields: nested fields
 error_policy     invalid text and unreadable records
 kept_fields      fields of records that are stored with the documents
 selection        samples and held-out documents

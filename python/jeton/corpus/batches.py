@@ -45,7 +45,7 @@ class DocumentChunk(NamedTuple):
         weight_group: index of their weight group; see `ResolvedSource`.
         position: number of bytes of the corpus that have been read up to the end of these documents.
         size: approximate memory, in bytes.
-        lines_before: function that returns the number of lines before line 1 of `numbers`: see `ranges`.
+        lines_before: function that returns the number of lines in the file before the line with number 1: see `ranges`.
         files: the file of each document, if the documents are whole files.
         fields: kept fields of each document's record, as JSON; None if no fields are kept.
     """
@@ -128,7 +128,7 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """Returns the file of a document, and its row or line in the range; None instead if it is a whole file."""
+        """Returns the file of a document, and its row or line in the range, or None if it is a whole file."""
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 

@@ -96,7 +96,7 @@ class DocumentReader:
     ) -> None:
         self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
         self._kept_before: list[DocumentChunk] | None = (
-            None  # function that yields chunks of another reader (`split`), which replace the sources
+            None  # held-out chunks that the other reader collects while it reads (`split`); they replace the sources
         )
         sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -153,7 +153,7 @@ class DocumentReader:
         log_unread(tuple(self._stats.members.values()))
 
     def split(self, share: float, seed: int = 0) -> tuple[DocumentReader, DocumentReader]:
-        """Splits the corpus into one to learn from, and a held-out corpus with about `share` of the bytes.
+        """Splits the corpus into a corpus to learn from, and a held-out corpus with about `share` of the bytes.
 
         Whole documents from all parts of the corpus are held out. Documents over 64 KiB are first split into blocks of
         lines.

@@ -4,8 +4,8 @@
 ``"skip"`` skips the record. Replacements and skipped records are counted, and reported once, at the end. A record is
 one potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: missing or unreadable files, which raise under every policy, except that plans of shards (`jeton.shards`) skip
-them.
+Left out: paths and globs without files, which raise under every policy. Under ``"skip"``, `source_reader` and
+`jeton.shards` skip files that cannot be opened, and `paths` skips folders that cannot be read.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ class Entry:
 def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool = False) -> list[Entry]:
     """Returns the files of one path, folder, glob or URL, sorted by name.
 
-    A folder has all files below it, including those of linked folders, each folder once. The files of a glob count as
-    named by the caller if its last component has more than wildcards (``*.md``), and else (``*``, ``**``) as files of
-    their folders.
+    The files of a folder are all files below it, including those of linked folders; each folder is listed once. The
+    files of a glob count as named by the caller if its last component has more than wildcards (``*.md``), and else
+    (``*``, ``**``) as files of their folders.
 
     Args:
         place: the path, folder, glob or URL.

@@ -45,7 +45,7 @@ def json_texts(
     """Yields the texts of the objects in a JSON array, with their numbers from 1.
 
     Raises:
-        FormatError: the array is not valid JSON; it is raised after all objects before the invalid place.
+        FormatError: the array is not valid JSON; the objects before the invalid place are yielded first.
 
     Examples:
         >>> array = io.BytesIO(b'[{"text": "a"},\\n {"text": "b"}]')
@@ -97,7 +97,8 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# An incomplete value is recognized by a JSON error near the end of the text (in characters), or with this message.
+# A JSON error means that the value is incomplete if the error has this message, or is less than this many characters
+# before the end of the text.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -172,7 +173,7 @@ def csv_texts(
     Quotes are parsed as in RFC 4180: a quoted value can contain line ends. Blank lines are ignored.
 
     Raises:
-        FormatError: there is no such column, or quotes are invalid; it is raised after all rows before.
+        FormatError: there is no such column, or quotes are invalid; all rows before the error are yielded first.
 
     Examples:
         >>> rows = io.BytesIO(b'id,text\\n1,"a\\nb"\\n2,c\\n')
@@ -308,7 +309,7 @@ def tar_texts(
         keep: fields of the sample's ``.json`` to keep.
 
     Raises:
-        FormatError: the archive is damaged, or has no such members; it is raised after all samples before the damage.
+        FormatError: the archive is damaged, or has no such members; all samples before the damage are yielded first.
     """
     keeps = keep is not None and bool(keep)
     return _grouped(_tar_texts(stream, field, name, handler, unread, encoding, conversations, keeps), name, keep)
@@ -472,7 +473,7 @@ class _Forward:
 
 
 def _grouped(texts: Iterator[Read], name: str, keep: KeptFields | None) -> Iterator[Group]:
-    """Yields documents in groups of about a megabyte, without skipped ones; an error is raised after all before it."""
+    """Yields the documents that are not skipped, in groups of about a megabyte; then raises an error of `texts`."""
     failed: Exception | None = None
     while failed is None:
         group: list[bytes] = []

@@ -49,7 +49,7 @@ _RIGHT_ONE = f"name the right one with {keyword('field')}"
 
 
 class BadRowError(Exception):
-    """Error of a row that has no text; has the kind of the error."""
+    """Error of a row that has no text; `kind` is the kind of error under which the row is counted."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -247,7 +247,7 @@ def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
-    """Returns the row groups whose middle is in a range of bytes, the number of rows before them, and of their rows.
+    """Returns the row groups whose middle is in a range of bytes, and the numbers of rows before and in them.
 
     Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read, because pyarrow's
     `RowGroupMetaData.column` aborts the process if they are damaged (seen with 26.0).
@@ -270,7 +270,7 @@ def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[
 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
-    """Returns a number of rows with about `BATCH_BYTES` in all columns; with dictionaries, rows have more bytes."""
+    """Returns a number of rows that together have about `BATCH_BYTES`, or more bytes if columns have dictionaries."""
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)

@@ -31,10 +31,11 @@ class Source:
     Attributes:
         place: a path, glob, folder or URL; an iterable of documents, rows or `Path`s; or a stream.
         weight: a positive number; 1 by default.
-        field: field of a row that contains the text; None is that of the whole corpus.
+        field: field of a row that contains the text; None is the `field` of the whole corpus.
         documents: ``"file"``: a text file is one document; ``"line"``: each line is a document; None is the value of
             the whole corpus.
-        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None is that of the whole corpus.
+        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None is the `encoding` of the whole
+            corpus.
 
     Raises:
         ConfigError: the type of `place` is not supported, or `weight` is not a positive number.

@@ -336,7 +336,7 @@ class SourceReader:
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: reads small files at once, each as a document; returns None if one of them is not as expected."""
+        """Fast path: reads small files at once, each as a document; returns None if one is too large or rejected."""
         self._check_canceled()
         total = sum(sizes)
         if self._queue is not None:
@@ -358,7 +358,7 @@ class SourceReader:
     def _documents(
         self, stream: BinaryIO, name: str, resolved: ResolvedSource, kind: InputType, size: int
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of one decompressed stream; `size`: bytes of its file, for the progress."""
+        """Yields the documents of one decompressed stream. `size` is that of its file in bytes, for the progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
             if seekable is None or not seekable():  # a compressed stream; Parquet and IPC files need to seek
@@ -488,7 +488,7 @@ class SourceReader:
         return self._chunk(texts, "corpus", numbers, resolved)
 
     def _item(self, item: object, index: int, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields the documents of one item of an iterable: of a document, a row or a path."""
+        """Yields the documents of one item of an iterable; the item is a document, a row or a path."""
         source = f"corpus[{index}]"
         if isinstance(item, PathLike):
             for file in list_files([item], resolved.rules):

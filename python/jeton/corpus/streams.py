@@ -47,7 +47,7 @@ class LineBlock(NamedTuple):
     """Consecutive complete lines.
 
     Attributes:
-        data: bytes of the lines, with line ends; the last line of a stream can lack it.
+        data: bytes of the lines, with line ends; the last line of a stream can lack its line end.
         first: number of the first line, from 1.
         num_ends: number of line ends.
         offset: start of the lines in the file, in bytes.
@@ -247,7 +247,7 @@ class _Transcoded(io.RawIOBase):
 
 
 def decoded(data: bytes, encoding: str, name: str, handler: ErrorHandler) -> bytes:
-    """Transcodes one document to UTF-8; treats errors as `transcoded`."""
+    """Transcodes one document to UTF-8; handles errors in the same way as `transcoded`."""
     try:
         text = data.decode(encoding, "strict" if handler.policy == "strict" else "jeton.invalid")
     except UnicodeDecodeError as error:

@@ -169,7 +169,7 @@ class Describer:
         return number
 
     def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:
-        """Returns the look of a token with bytes of a split character, and whether it shares one with the token before.
+        """Returns the look of a token that splits a character, and whether it shares a character with the token before.
 
         Both depend on the bytes that complete the character, at most three on each side.
         """
@@ -194,7 +194,7 @@ class Describer:
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
     ) -> tuple[int, tuple[LookPart, ...], int]:
-        """Returns (look, dropped text, end) of a token that differs from its bytes or follows dropped text."""
+        """Returns (look, dropped text, end) of a token whose bytes differ from the text, or after dropped text."""
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:
@@ -228,7 +228,7 @@ class Describer:
         return self._number(id, data, parts), _gap(text, at, first), max(behind, at)
 
 
-# Maximum number of bytes of dropped text that are displayed; of longer text, only its number of bytes is.
+# Maximum number of bytes of dropped text that are displayed; for longer text, only the number of bytes is displayed.
 MOST_DROPPED = 256
 
 
@@ -290,7 +290,7 @@ def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tupl
     """Returns the smallest ranges of characters that cover ranges of bytes; each U+FFFD of invalid UTF-8 is one."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # of each byte: its character; characters before
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # per byte: its character; number of characters before
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

@@ -102,7 +102,7 @@ class Canvas:
         self._used = 0  # columns of the current line
         self._count = 0  # tokens so far
         self._table: Sequence[Look] = ()
-        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> `_measured`
+        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look's index, + 1 if underlined -> `_measured`
 
     def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[DroppedText]) -> None:
         """Appends tokens, and the text between them that no token covers.

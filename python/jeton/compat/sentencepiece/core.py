@@ -146,7 +146,7 @@ class SentencePieceProcessor:
         out_type: Any = None,
         return_bytes: Any = None,
     ) -> Any:
-        """Encodes a text, or each text of a list. An option of None has the value given to the constructor.
+        """Encodes a text, or each text of a list. An option that is None takes the constructor's value.
 
         Raises:
             ValueError: options contradict each other, or the model lacks a role, such as ``<s>``.
@@ -395,7 +395,7 @@ class SentencePieceProcessor:
         return self.decode(input, return_type="proto", **kwargs)
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """Returns a normalized text, or a list of them; with offsets, (text, start in the input of each character)."""
+        """Returns a normalized text, or a list of them; with offsets, (text, each character's start in the input)."""
         return self._model.normalize(input, bool(with_offsets))
 
     # ── the vocabulary ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -429,7 +429,7 @@ class SentencePieceProcessor:
         return self._model.is_unused(id)
 
     def is_byte(self, id: Any) -> Any:
-        """Tests whether an id is that of a byte piece, of which characters that are not pieces consist."""
+        """Tests whether an id is that of a byte piece; byte pieces encode characters that are not pieces."""
         return self._model.is_byte(id)
 
     def unk_id(self) -> int:

@@ -1,4 +1,4 @@
-"""Reads model files; and the model of a processor that has not loaded one."""
+"""Reads model files, and defines the model of a processor that has not loaded one."""
 
 from __future__ import annotations
 

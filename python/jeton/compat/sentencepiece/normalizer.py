@@ -203,7 +203,7 @@ class SentencePieceNormalizer:
             raise RuntimeError(str(error)) from None
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """Returns a normalized text, or a list of them; with offsets, (text, start in the input of each character)."""
+        """Returns a normalized text, or a list of them; with offsets, (text, each character's start in the input)."""
         return self._normalizer.normalize(input, bool(with_offsets))
 
     def decompile(self) -> list[tuple[str, str]]:

@@ -392,7 +392,7 @@ class CoreBPE:
 
     @cached_property
     def lengths(self) -> NDArray[np.uint8]:
-        """Number of bytes of each id of the core: int64 values, as uint8."""
+        """Number of bytes of each id of the core: int64 values, viewed as an array of uint8."""
         import numpy as np
 
         ids, _, tokens, _ = self._vocabulary.columns()
@@ -407,7 +407,7 @@ class CoreBPE:
 
 @lru_cache(maxsize=128)
 def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
-    """Returns a regex that matches any of the strings, and of several the longest.
+    """Returns a regex that matches any of the strings; if several match, it matches the longest.
 
     Examples:
         >>> spelled(frozenset({"<a", "<a>"})).search("x<a>").group()

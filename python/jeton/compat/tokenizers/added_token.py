@@ -23,7 +23,7 @@ class AddedToken:
         content: the token's text.
         single_word: whether it only matches as a whole word.
         lstrip, rstrip: whether its match includes the white space on its left or right.
-        normalized: whether it is searched in the normalized text; by default True, except for special tokens.
+        normalized: whether it is searched for in the normalized text; by default True, except for special tokens.
         special: whether decoding can skip it.
 
     Examples:
@@ -66,7 +66,7 @@ class AddedToken:
 
     @property
     def normalized(self) -> bool:
-        """True if the token is searched in the normalized text."""
+        """True if the token is searched for in the normalized text."""
         return self._options.get("normalized", not self.special)
 
     @property

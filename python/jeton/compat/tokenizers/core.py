@@ -314,7 +314,7 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original package in a state, which no other call uses meanwhile."""
+        """Calls a function with a tokenizer of the original package in a state; no other call uses it meanwhile."""
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
@@ -478,7 +478,7 @@ class Tokenizer:
         return self._state.vocab(with_added=flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """Returns the number of entries, including added tokens or not."""
+        """Returns the number of entries, with or without added tokens."""
         state = self._state
         state.current()
         if not flag(with_added_tokens, "with_added_tokens"):

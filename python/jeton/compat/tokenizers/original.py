@@ -1,7 +1,7 @@
 """Loads Hugging Face's own package beside the drop-in, for Python components and calls whose results may differ.
 
-It is searched on `sys.path`, except in the folder of shims, and loaded under a private name on first use, so that
-`import tokenizers` still imports the drop-in. If it is not installed, calls that need it raise an error.
+The package is searched for on `sys.path`, except in the folder of shims, and loaded under a private name on first use,
+so that `import tokenizers` still imports the drop-in. If it is not installed, calls that need it raise an error.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def module(name: str = "") -> Any:
 def package(name: str) -> ModuleType:
     """Returns a Python module of the package: ``implementations`` or ``tools``, whose code uses `tokenizers`.
 
-    While it is loaded, the drop-in replaces `tokenizers`, so its classes use those of Jeton.
+    While the module is loaded, the drop-in replaces `tokenizers`, so the module's classes use those of Jeton.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.

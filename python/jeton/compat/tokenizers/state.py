@@ -125,7 +125,7 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Unigram's unknown token, if offsets are trimmed: the original trims its offsets by the text that it shows."""
+        """Unigram's unknown token, if offsets are trimmed: in the original, its displayed text decides the trimming."""
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
@@ -348,7 +348,7 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # before this token is added: the new ids of a call begin there
+                next_id = self._next_id()  # computed before adding this token: the call's new ids begin there
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
@@ -575,7 +575,7 @@ class State:
         return read_parsed(top, self.spelled, source="the tokenizer", drops_unknown=True)
 
     def _shared(self, top: dict[str, Any]) -> Tokenizer | None:
-        """Returns a tokenizer with the last build's vocabulary; None if not only components, but entries may differ."""
+        """Returns a tokenizer with the last build's vocabulary; None if the entries may differ, too."""
         last = self._tok
         if last is None or (self.model is not None and self.model.version != self._model_version):
             return None

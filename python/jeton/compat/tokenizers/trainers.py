@@ -235,7 +235,7 @@ class BpeTrainer(Trainer):
 
 
 def _check_given(options: Mapping[str, Any]) -> None:
-    """Rejects None for options for which only a setter accepts it, not the constructor."""
+    """Rejects None for options for which the setter accepts None, but the constructor does not."""
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if name in options:
             text(options[name])
