@@ -169,8 +169,8 @@ impl Tokens {
     /// tokens.
     ///
     /// Merges are undone from the last one back. Before the later of the two last merges, a part of that token was
-    /// adjacent to the other token. If this part and the other token have a merge of lower rank, that merge came first;
-    /// if the ranks are equal, the left one came first.
+    /// adjacent to the other token. If this part and the other token have a merge of lower rank than the
+    /// undone merge, it came first; if the ranks are equal, the left one came first.
     #[inline]
     fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);

@@ -60,7 +60,7 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// Characters whose runs the matcher has to split again, because a lookahead decides where they end.
+    /// Characters whose runs the matcher has to split again, because a lookahead decides where pretokens end in them.
     runs: Option<ClassUnicode>,
 }
 

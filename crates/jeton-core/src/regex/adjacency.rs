@@ -55,11 +55,11 @@ struct Leaf {
     alone: Option<Vec<usize>>,
 }
 
-/// Leaves at which the paths through a node begin and end.
+/// First and last leaves of the paths through a node of the syntax tree.
 #[derive(Debug, Default)]
 struct Paths {
     can_be_empty: bool,
-    /// Leaves that can be read first; [`END`] for an assertion about the end.
+    /// Leaves that can be read first. Includes [`END`] if an assertion about the end can be checked first.
     first: Vec<usize>,
     /// Leaves that can be read last.
     last: Vec<usize>,
