@@ -291,13 +291,13 @@ impl Side for AtEnd {
     }
 }
 
-/// Tokens at one side (prefixes or suffixes) of each token.
+/// For each token, the tokens at one side of it: its prefixes or its suffixes.
 struct Inside {
     longest: Vec<(u32, u8)>, // index and length of the longest token at this side
     lengths: Vec<u64>,       // bit set of the lengths of all tokens at this side
 }
 
-/// A token in alphabetical order.
+/// An element of a list of tokens in alphabetical order.
 #[derive(Clone, Copy, Default)]
 struct Sorted {
     eight: u64,

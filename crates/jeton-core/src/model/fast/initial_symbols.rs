@@ -250,8 +250,8 @@ impl InitialSymbols {
     }
 }
 
-/// Yields the pairs of adjacent bytes between which the token crosses a boundary of a partial character, one that
-/// begins or ends outside the token.
+/// Yields the pairs of adjacent bytes between which the token crosses a boundary of a partial character (a
+/// character that begins or ends outside the token).
 fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     let is_later = |byte: u8| byte & 0xC0 == 0x80;
     // The token begins inside a character, which ends at the first byte that starts a character.
