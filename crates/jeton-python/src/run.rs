@@ -38,8 +38,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// Creates a run. `done`: merges that an earlier run passed to `save`; `pieces`: pieces of an earlier run for
-    /// Unigram. `save` is called with the merges or pieces so far, every `save_every` seconds and when learning is
+    /// Creates a run. `done`: merges that an earlier run passed to `save`; `pieces`: pieces of an earlier Unigram
+    /// run. `save` is called with the merges or pieces so far, every `save_every` seconds and when learning is
     /// interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, pieces = None, save = None,

@@ -135,7 +135,7 @@ struct Path {
     score: f64, // sum of the scores of its edges
 }
 
-/// SentencePiece's limits: paths created between two prunings, paths in total, and prunings.
+/// SentencePiece's limits: numbers of paths created between two prunings, of all paths, and of prunings.
 const MOST_KEPT: usize = 100_000;
 const MOST_PATHS: usize = 500_000;
 const MOST_CUTS: usize = 10;

@@ -134,7 +134,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Compiles a pattern in tiktoken's dialect. The published text of a named pattern is as fast as its name.
+    /// Compiles a pattern in tiktoken's dialect. For the published text of a named pattern, returns the
+    /// named pattern.
     ///
     /// # Errors
     /// `Config` if the pattern does not compile, with position and reason.

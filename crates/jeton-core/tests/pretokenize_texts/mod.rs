@@ -1,4 +1,4 @@
-//! Texts that find differences between splitters, and the slow path of running a regex over a text.
+//! Texts that find differences between splitters, and a plain splitter that runs a regex over a text.
 //!
 //! Concatenated random fragments find more defects than random characters: each fragment is handled specially by some
 //! pattern, and the combinations vary.
