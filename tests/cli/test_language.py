@@ -375,7 +375,7 @@ def test_reports_are_chinese_and_json_is_not(
     Path("b.txt").write_text("new newest", encoding="utf-8")
     for args, words in {
         ("explain", "-t", "small.json", " newest 天"): ("片段 1：", "其他候选：", "没有可合并的相邻对：结束"),
-        ("compare", "-t", "small.json", "-t", "default", "low"): ("分词器", "词元数", "独有词元", "处切分不同"),
+        ("compare", "-t", "small.json", "-t", "default", "low"): ("分词器", "词元数", "独有词元", "处切分位置不同"),
         ("measure", "-t", "small.json", "-t", "default", "a.txt", "b.txt"): (
             "数据源",
             "合计",
