@@ -42,6 +42,7 @@ from .proof import (
     describe_change,
     describe_difference,
     locate,
+    message_range,
     quoted,
 )
 from .provenance import CALLER, TEMPLATE
@@ -192,7 +193,7 @@ class Conversation:
         self._rendered = list(self._messages)  # as passed to the template; without the reply of an open turn
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
         self._texts: list[str] = []  # joined, the rendering of `_rendered` with the generation prompt
-        self._num_whole = 0  # number of messages when all of them were last rendered
+        self._num_whole = len(self._messages)  # number of messages when all of them were last rendered
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
@@ -464,16 +465,15 @@ class Conversation:
         """Locates a reply whose stop token differs if the chat goes on, as that of gpt-oss; None for other replies."""
         final = self._render([*self._shown, self._opaque(reply)], False)
         index = len(self._shown)
-        unstopped = reply._replace(text="", stop="")
-        at, located = (locate(final, index, start, each) for each in (unstopped, reply))
-        here = locate(rendering, index, start, unstopped)
-        if isinstance(at, str) or isinstance(located, str) or isinstance(here, str):
+        located = locate(final, index, start, reply)
+        if isinstance(located, str):
             return None
-        between = final.text[at.end : located.end]
-        end = here.end + len(between)
-        if rendering.text[here.end : end] != between:
+        at, here = (message_range(each, index, start)[0] for each in (final, rendering))
+        between = final.text[at : located.end]
+        end = here + len(between)
+        if rendering.text[here:end] != between:
             return None
-        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR])[:1]:
+        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR]):
             if match.start == 0 and rendering.is_template(end, end + match.end):
                 return Located(end, end + match.end)
         return None
@@ -548,7 +548,7 @@ class Conversation:
                 )
                 own = next(others, len(last.text))
                 common = last.before(min(own, self._shared_ids(last, followed, before)))
-                return self._encode(common, before) if common.text else None
+                return self._encode(common, before)
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
@@ -653,16 +653,16 @@ class Conversation:
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
         """Returns the text and the ids before new text: from the last special token on, if there is one."""
         known = self._tok.added_tokens
-        starts = (at for at in range(len(before) - 1, -1, -1) if before[at] in known and known[before[at]].special)
+        starts = (at for at in reversed(range(len(before))) if before[at] in known and known[before[at]].special)
         start = next(starts, None)
         if start is None:
             text = self._tok.decode(before)
-            return Rendering(text, [RenderedRun(len(text), CALLER, None)] if text else []), before
+            return Rendering(text, [RenderedRun(len(text), CALLER, None)]), before
         own = known[before[start]].content
         stream = self._tok.stream(before[start : start + 1])
         text = stream.push(before[start + 1 :]) + stream.finish()
         runs = [RenderedRun(len(own), TEMPLATE, None), RenderedRun(len(text), CALLER, None)]
-        return Rendering(own + text, runs if text else runs[:1]), before[start:]
+        return Rendering(own + text, runs), before[start:]
 
 
 def _integers(ids: Iterable[int]) -> list[int]:

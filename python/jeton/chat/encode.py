@@ -130,8 +130,8 @@ def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedCh
     import numpy as np
 
     if segments is None:
-        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(-1, 2)
-    return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(-1, 2)
+        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(len(ids), 2)
+    return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(len(ids), 2)
 
 
 def control_spans(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun]) -> list[AddedTokenMatch]:
@@ -238,11 +238,13 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
     ids: list[int] = []
     at = 0
     for match in segments.controls:
-        if match.start > at:
-            ids += encode_between(tok, text[at : match.start], at)
+        if between := text[at : match.start]:
+            ids += encode_between(tok, between, at)
         ids.append(match.id)
         at = match.end
-    return ids + encode_between(tok, text[at:], at) if at < len(text) else ids
+    if between := text[at:]:
+        ids += encode_between(tok, between, at)
+    return ids
 
 
 def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
