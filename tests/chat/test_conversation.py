@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import random
 from collections import Counter
@@ -19,6 +18,7 @@ from jeton.errors import ChatTemplateError, ConfigError, SpecialTokenError, Unkn
 
 from ..material import byte_tokenizer
 from ..selection import amount
+from .prefixes import PREFIXED, SPM, spelled
 from .rollouts import Rollout, in_bytes, tokenizer_of
 from .templates import TEMPLATES
 from .test_published import TOOLS
@@ -358,37 +358,6 @@ def test_spans_after_a_closing_that_only_add_writes(sampled: list[int]) -> None:
 
 
 # ── the context of new text ─────────────────────────────────────────────────────────────────────────────────────────
-
-# A space is added at the start of a text, and not after a special token.
-PREFIXED = jeton.Tokenizer.from_bytes(
-    json.dumps(
-        {
-            "model": {
-                "type": "Unigram",
-                "unk_id": 0,
-                "byte_fallback": True,
-                "vocab": [["<unk>", 0.0], *([piece, -3.0] for piece in ["▁", "a", "b", ".", "▁a", "▁b", "ab"])]
-                + [[f"<0x{byte:02X}>", -9.0] for byte in range(256)],
-            },
-            "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True},
-            "decoder": {
-                "type": "Sequence",
-                "decoders": [
-                    {"type": "ByteFallback"},
-                    {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"},
-                ],
-            },
-        }
-    ).encode()
-).add_tokens(["<end>"])
-# As Mistral's: a space is added at the start of a text and after a special token, and not after other added tokens.
-SPM = jeton.train(["a b ab ba a. b."] * 3, 13, preset="sentencepiece", progress=False).add_tokens(
-    ["<end>", jeton.AddedToken("</t>", special=False)]
-)
-
-
-def spelled(tok: jeton.Tokenizer, ids: list[int]) -> str:
-    return " ".join(tok.id_to_token(id) for id in ids)
 
 
 @pytest.mark.parametrize(
