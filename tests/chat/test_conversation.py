@@ -215,7 +215,7 @@ def test_a_message_of_the_caller_is_not_replaced_by_the_sampled_text() -> None:
         # The text after the reply has no special token.
         (TWO_STOPS.replace("'<|im_end|>'", "''").replace("'<|im_start|>'", "''"), "bye", None),
         # The special token after the reply is that of a message.
-        (PLAIN.replace("'<|im_start|>' +", "'' +").replace("'<|im_end|>'", "('</s>' if loop.last and not add_generation_prompt else '')"),
+        (PLAIN.replace("'<|im_start|>' +", "'' +").replace("'<|im_end|>'", "('</s>' if loop.last and m.role == 'assistant' and not add_generation_prompt else '')"),
          "<|im_end|>bye", None),
     ],
 )  # fmt: skip
@@ -238,9 +238,9 @@ def test_no_turn_is_closed_if_the_template_refuses_the_next_one() -> None:
     [
         (THINKING, "\n"),  # it drops the reasoning in the next turn, but closes this one in the same way
         # The opening of the next turn at the end of each chat is not part of the closing.
-        (PLAIN.replace("{% if add_generation_prompt %}", "{% if true %}"), ""),
+        (PLAIN.replace("add_generation_prompt", "true"), ""),
         (
-            PLAIN.replace("{% if add_generation_prompt %}", "{% if true %}").replace("'<|im_end|>'", "'<|im_end|> '"),
+            PLAIN.replace("add_generation_prompt", "true").replace("'<|im_end|>'", "'<|im_end|> '"),
             " ",
         ),
     ],
@@ -343,18 +343,26 @@ def test_spans_of_a_first_prompt(template: str, expected: list[tuple[str, int | 
 
 
 @pytest.mark.parametrize("sampled", [ids("the old"), in_bytes(TOK, ids("the old"))])
-def test_spans_after_a_closing_that_only_add_writes(sampled: list[int]) -> None:
-    """The stop token of a turn is the opening of the next one, so `add` appends it; the sampled ids may be any."""
-    tok = TOK.add_tokens(["<|assistant|>"])
-    template = OWNED_BY_NEXT.replace("m.content }}", "m.content + ('.' if m.role == 'assistant' else '') }}")
-    conv = tok.conversation(user("hi"), template=template)
+def test_spans_after_a_turn_that_add_closes(sampled: list[int]) -> None:
+    conv = start(TWO_STOPS, keep_sampled=True)
     conv.add_sampled(sampled)
-    conv._parts.clear(), conv._spans.clear()
     conv.add(user("bye"))
-    assert [(span.source, span.message, tok.decode(conv.ids[span.start : span.end])) for span in conv.spans] == [
-        ("message", 2, "<|user|>bye"),
-        ("header", 3, "<|assistant|>"),
+    assert [(span.source, span.message, decoded(conv.ids[span.start : span.end])) for span in conv.spans] == [
+        ("message", 0, "<|im_start|>user<|user|>hi<|im_end|>"),
+        ("header", 1, "<|im_start|>assistant<|user|>"),
+        ("sampled", 1, "the old"),
+        ("closing", 1, "<|im_end|>"),
+        ("message", 2, "<|im_start|>user<|user|>bye<|im_end|>"),
+        ("header", 3, "<|im_start|>assistant<|user|>"),
     ]
+
+
+@pytest.mark.parametrize("sampled", [ids("the old"), in_bytes(TOK, ids("the old"))])
+def test_a_header_alone_after_a_reply(sampled: list[int]) -> None:
+    conv = start(OWNED_BY_NEXT)
+    conv.add_sampled(sampled)
+    conv.add([])
+    assert [(span.source, span.message) for span in conv.spans][-2:] == [("sampled", 1), ("header", 2)]
 
 
 # ── the context of new text ─────────────────────────────────────────────────────────────────────────────────────────
@@ -396,13 +404,6 @@ def test_ids_after_a_special_token_are_those_after_it() -> None:
 
 
 # ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_header_after_a_reply_without_other_messages() -> None:
-    conv = start(OWNED_BY_NEXT)
-    conv.add_sampled(ids("ok"))
-    conv.add([])
-    assert [(span.source, span.message) for span in conv.spans][-2:] == [("sampled", 1), ("header", 2)]
 
 
 def test_a_template_that_drops_reasoning_is_refused() -> None:
@@ -537,13 +538,30 @@ def renderings_of(conv: Conversation, turns: int, rendered: list[int], *, role: 
 
 
 @pytest.mark.parametrize(
+    ("sampled", "message", "readings"),
+    [("ok", None, 1), ("ok<|im_end|>", None, 1), ("ok</plan>", None, 2), ("ok</plan>", {"content": "ok"}, 1)],
+)
+def test_only_a_token_that_may_be_text_is_read_in_two_ways(
+    sampled: str, message: Any, readings: int, rendered: list[int]
+) -> None:
+    tok = TOK.add_tokens([jeton.AddedToken("</plan>", special=False)])
+    conv = tok.conversation(user("hi"), template=PLAIN.replace("m.content", "messages|length ~ m.content"))
+    conv.add_sampled(tok.encode(sampled, special="all"), message)
+    rendered.clear()
+    assert conv.add(user("bye")) is None
+    assert rendered == [3, 1] * readings  # the second rendering is without the generation prompt
+
+
+@pytest.mark.parametrize(
     ("roles", "expected"),
     [
         ("u", [[3], [5], [7]]),
         # More than 48 messages: those between the first and one of the last 16 replies are left out.
         ("ua" * 22 + "u", [[47], [49, 17], [19]]),
         ("s" + "ua" * 22 + "u", [[48], [50, 18], [20]]),
-        # All are rendered when there are 80, a quarter more than 64, and when there are 100.
+        # All are rendered when there are 70, a quarter more than 56.
+        ("s" + "ua" * 26 + "u", [[56, 18], *([n] for n in range(20, 32, 2)), [32, 70], [34]]),
+        # The same with 80, a quarter more than 64, and with 100.
         (
             "s" + "ua" * 30 + "u",
             [[64, 18], *([n] for n in range(20, 34, 2)), [34, 80], *([n] for n in range(36, 50, 2)), [50, 18], [20],
