@@ -43,6 +43,7 @@ def test_a_special_token_that_the_model_has_keeps_its_id() -> None:
     tok = BYTES.add_tokens(["a", "<x>"])
     assert tok.added_tokens == {97: AddedToken("a"), 256: AddedToken("<x>")}
     assert tok.encode("ab", special="all") == [97, 98]
+    assert model_entries(tok._core) == []
 
 
 def test_an_added_token_that_is_an_entry_stays_an_entry() -> None:

@@ -25,6 +25,28 @@ def test_roles_have_the_ids_of_their_tokens() -> None:
     assert TOK.roles == {}
 
 
+@pytest.mark.parametrize(
+    ("roles", "role", "message"),
+    [
+        ({}, "eos", "the tokenizer has no role 'eos' (it has none); tok.with_roles(eos=…) sets it"),
+        (
+            {"bos": "<s>", "image": "<i>"},
+            "eos",
+            "the tokenizer has no role 'eos' (it has: bos, image); tok.with_roles(eos=…) sets it",
+        ),
+        (
+            {"bos": "<s>"},
+            "end",
+            "the tokenizer has no role 'end' (it has: bos); the roles are bos, eos, unk, sep, pad, cls, mask",
+        ),
+    ],
+)
+def test_a_missing_role_is_named(roles: dict[str, str], role: str, message: str) -> None:
+    with pytest.raises(jeton.UnknownTokenError) as caught:
+        TOK._with_facts(roles=roles).roles[role]
+    assert str(caught.value) == message
+
+
 def test_roles_and_templates_change_no_id() -> None:
     tok = TOK.with_roles(bos="<s>", eos="</s>").with_chat_template("{{ messages }}")
     assert tok == TOK
