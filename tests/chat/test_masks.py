@@ -226,6 +226,21 @@ def test_mask_differences_have_reasons() -> None:
     assert [(one.text, one.is_marked, one.reason) for one in found] == [
         ("HEAD", True, "the template writes it after the turn")
     ]
+    tail = header.replace(
+        "{%- generation -%}HEAD{%- endgeneration -%}{{- m.content -}}",
+        "{{- m.content -}}{%- generation -%}TAIL{%- endgeneration -%}",
+    )
+    found = TOK.chat(TURNS[:2], template=tail).mask_differences()
+    assert [(one.text, one.is_marked, one.reason) for one in found] == [
+        ("TAIL", True, "the template writes it after the turn")
+    ]
+    prompt = MARKED.replace("{{- '<|im_start|>' + m.role + '\\n' -}}", "").replace(
+        "{{ m.content +", "{{ '<|im_start|>assistant\\n' + m.content +"
+    )
+    found = TOK.chat(TURNS, template=prompt).mask_differences()
+    assert [(one.text, one.is_marked, one.reason) for one in found] == [
+        ("<|im_start|>assistant\n", True, "the prompt has it, before the reply")
+    ] * 2
     with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):
         TOK.chat(TURNS, template="chatml").mask_differences()
     with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):

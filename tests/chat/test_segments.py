@@ -121,6 +121,9 @@ def test_ids_of_a_chat_have_no_template_of_the_tokenizer(tok: jeton.Tokenizer, c
     chat = with_template.chat(user(content), template=source, special=special)
     assert chat.ids == tok.chat(user(content), template=source, special=special).ids
     assert chat.encoding.ids == chat.ids
+    text, pieces = runs((second, TEMPLATE), (content, CALLER), (first, TEMPLATE))
+    is_text = any(token in content and token not in special for token in tok.special_tokens)
+    assert (encode(with_template, text, pieces, special)[1] is not None) == is_text
     assert chat.ids[0] == tok.special_tokens[second]
     assert chat.ids[-1] == tok.special_tokens[first]
 
@@ -135,6 +138,28 @@ def test_white_space_of_a_message_that_a_special_token_takes_is_permitted() -> N
         for special in ("none", "raise", {"<l>"}):
             chat = tok.chat([*user("a \n"), *user("\t b")], template=template, special=special)  # type: ignore[call-overload]
             assert chat.ids == ids
+
+
+@pytest.mark.parametrize(
+    ("template", "content", "ids"),
+    [
+        ("{{ messages[0].content }}<s>", "a\n\n", [97, 10, 10, 301]),
+        ("{{ messages[0].content }}<s>", "a\n\nb", [97, 10, 10, 98, 301]),
+        ("<s>{{ messages[0].content }}<s>", "\n\n", [301, 10, 10, 301]),
+        ("\n{{ messages[0].content }}<s>", "\n", [10, 10, 301]),
+        ("a{{ messages[0].content }}\n<s>", "\n", [97, 10, 10, 301]),
+        ("<a{{ messages[0].content }}b><s>", " ", [*b"<a b>", 301]),
+        # The template's own, before and after the message's.
+        ("\n\n{{ messages[0].content }}\n\n<a b>", "a\n\n<a b>\n\nb", [300, *b"a\n\n<a b>\n\nb", 300, 302]),
+    ],
+)
+def test_special_tokens_with_white_space_are_text_in_messages(template: str, content: str, ids: list[int]) -> None:
+    tok = byte_tokenizer(special_tokens={"\n\n": 300, "<s>": 301, "<a b>": 302})
+    chat = tok.chat(user(content), template=template)
+    assert chat.ids == ids
+    assert chat.encoding.ids == ids
+    with pytest.raises(SpecialTokenError, match="a message contains the special token"):
+        tok.chat(user(content), template=template, special="raise")
 
 
 def test_text_that_only_normalization_makes_a_special_token_is_not_refused() -> None:
@@ -229,3 +254,22 @@ def test_pretokens_of_segments_are_those_of_their_text() -> None:
         " it",
         " is",
     ]
+
+
+@pytest.mark.parametrize("special", ["none", {"<|im_end|>"}])
+@pytest.mark.parametrize("content", ["é <s>天<|im_end|>\n", "<|im_end|>", "<s>", "天<|im_end|>é<s>"])
+def test_spans_of_segments_are_those_of_the_text(content: str, special: Any) -> None:
+    """The bytes of each token are those of its span."""
+    chat = TOK.chat([*user(content), *user("é" + content)], template="chatml", special=special)
+    data = chat.text.encode()
+    columns = chat.encoding
+    assert [data[slice(*span)] for span in columns.byte_spans] == [TOK.id_to_bytes(id) for id in chat.ids]
+    for (byte, _), (char, _) in zip(columns.byte_spans, columns.char_spans, strict=True):
+        if data[byte] & 0xC0 != 0x80:  # the token begins with a character
+            assert data[:byte].decode() == chat.text[:char]
+    alone = TOK.chat(user(content), template="chatml")
+    other = TOK.chat(user(content.replace("<s>", "<z>").replace("<|im_end|>", "<|im_ene|>")), template="chatml")
+    assert alone.encoding.char_spans == other.encoding.char_spans
+    assert alone.encoding.hf_offsets == other.encoding.hf_offsets
+    assert alone.encoding.byte_spans == other.encoding.byte_spans
+    assert alone.encoding.pretokens == other.encoding.pretokens

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton import AddedToken
 from jeton.chat.limits import MAX_DEPTH, MAX_SOURCE, RenderBudget
 from jeton.chat.provenance import CALLER
 from jeton.chat.template import _failure, _seen, _size, choose, compiled, given_messages, is_refusal, render, templates
@@ -70,6 +71,66 @@ def test_an_own_template_with_the_name_of_a_preset_needs_no_tokens() -> None:
     assert tok.chat(HI, template="other").text == "1"
     with pytest.raises(ChatTemplateError, match="needs special tokens"):
         tok.chat(HI, template="llama3")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(
+            ({"variables": value}, 'variables must be a mapping, such as {"enable_thinking": False}')
+            for value in (7, ["a"], "a", {1: 2}, {"a": 1, 2: 3})
+        ),
+        ({"variables": {"messages": []}}, "variables cannot contain messages: chat(messages=…) sets it"),
+        ({"variables": {"tools": []}}, "variables cannot contain tools: chat(tools=…) sets it"),
+        ({"variables": {"add_generation_prompt": 1}}, "variables cannot contain add_generation_prompt: chat("),
+        ({"variables": {"bos_token": "x"}}, "variables cannot contain bos_token: the tokenizer sets it"),
+        ({"variables": {"documents": "x"}}, "documents must be a list of objects with a title and a text"),
+        ({"variables": {"documents": ["x"]}}, "documents must be a list of objects with a title and a text"),
+        ({"variables": {"documents": {"title": "x"}}}, "documents must be a list of objects with a title and a text"),
+        ({"tools": {"name": "f"}}, "tools must be a list of objects (JSON schemas)"),
+        ({"tools": [{"name": "f"}, "g"]}, "tools must be a list of objects (JSON schemas)"),
+        ({"tools": [{"name": "f"}, len]}, "tools must be a list of objects (JSON schemas); a Python function is not supported"),
+        ({"tools": len}, "tools must be a list of objects (JSON schemas)"),
+    ],
+)  # fmt: skip
+def test_wrong_variables_are_refused(options: dict[str, Any], message: str) -> None:
+    tok = BYTES.add_tokens(["<s>"]).with_roles(bos="<s>")
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}" + ("$" if message.endswith(")") else "")) as caught:
+        tok.chat(HI, template="{{ 1 }}", **options)
+    assert caught.value.option == ("tools" if "tools" in options else "variables")
+
+
+def test_variables_of_a_template() -> None:
+    tok = BYTES.add_tokens(["<s>", "<e>"]).with_roles(bos="<s>", eos="<e>")
+    source = "{{ bos_token }}|{{ eos_token }}|{{ unk_token }}|{{ tools }}|{{ documents }}|{{ day }}|{{ add_generation_prompt }}"
+    assert tok.chat(HI, template=source).text == "<s>|<e>||None|None||False"
+    options: dict[str, Any] = {"variables": {"documents": ({"title": "x"},), "day": 1}, "tools": ({"name": "f"},)}
+    assert tok.chat(HI, template=source, add_generation_prompt=True, **options).text == (
+        "<s>|<e>||[{'name': 'f'}]|({'title': 'x'},)|1|True"
+    )
+    assert tok.chat(HI, template=source, variables={"documents": None}).text == "<s>|<e>||None|None||False"
+    assert tok.chat(HI, template=source, tools=[]).text == "<s>|<e>||[]|None||False"
+
+
+def test_presets_that_fit_are_named() -> None:
+    assert jeton.chat.presets_for(BYTES) == []
+    with pytest.raises(
+        ChatTemplateError, match=r"no chat template; .*; none of Jeton's own \(chatml, .*\) fits the tokenizer's"
+    ):
+        BYTES.chat(HI)
+    tokens = [*jeton.chat.PRESETS["chatml"].tokens, *jeton.chat.PRESETS["llama3"].tokens]
+    tok = BYTES.add_tokens([AddedToken(token, special=False) for token in dict.fromkeys(tokens)])
+    names = jeton.chat.presets_for(tok)
+    assert {"chatml", "llama3"} <= {*names}
+    numbers = [len(jeton.chat.PRESETS[name].tokens) for name in names]
+    assert numbers == sorted(numbers, reverse=True)
+    assert all({*jeton.chat.PRESETS[name].tokens} <= {*tokens} for name in names)
+    with pytest.raises(ChatTemplateError) as caught:
+        tok.chat(HI)
+    listed = ", ".join(map(repr, names))
+    assert str(caught.value).endswith(
+        f"special tokens: {listed}; tok.with_chat_template({names[0]!r}) stores it in the tokenizer"
+    )
 
 
 # ── turns ───────────────────────────────────────────────────────────────────────────────────────────────────────────

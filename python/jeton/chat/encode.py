@@ -192,8 +192,9 @@ def _covers(
 ) -> bool:
     """Tests whether a special token needs foreign characters; white space that its flags strip does not count."""
     start, end = match.start, match.end
-    start += len(text[start:end]) - len(text[start:end].lstrip())
-    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    if not text[start:end].isspace():  # else the token itself is white space
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        end -= len(text[start:end]) - len(text[start:end].rstrip())
     return _overlap(theirs, start, end) and not _overlap(kept, start, end)
 
 
