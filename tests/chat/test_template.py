@@ -11,7 +11,18 @@ import jeton
 from jeton import AddedToken
 from jeton.chat.limits import MAX_DEPTH, MAX_SOURCE, RenderBudget
 from jeton.chat.provenance import CALLER
-from jeton.chat.template import _failure, _seen, _size, choose, compiled, given_messages, is_refusal, render, templates
+from jeton.chat.template import (
+    _failure,
+    _seen,
+    _size,
+    choose,
+    compiled,
+    given_messages,
+    is_refusal,
+    render,
+    templates,
+    variables_of,
+)
 from jeton.errors import ChatTemplateError, ConfigError
 
 jinja2 = pytest.importorskip("jinja2")
@@ -91,6 +102,8 @@ def test_an_own_template_with_the_name_of_a_preset_needs_no_tokens() -> None:
         ({"tools": [{"name": "f"}, "g"]}, "tools must be a list of objects (JSON schemas)"),
         ({"tools": [{"name": "f"}, len]}, "tools must be a list of objects (JSON schemas); a Python function is not supported"),
         ({"tools": len}, "tools must be a list of objects (JSON schemas)"),
+        ({"tools": ""}, "tools must be a list of objects (JSON schemas)"),
+        ({"tools": iter([{"name": "f"}])}, "tools must be a list of objects (JSON schemas)"),
     ],
 )  # fmt: skip
 def test_wrong_variables_are_refused(options: dict[str, Any], message: str) -> None:
@@ -110,6 +123,13 @@ def test_variables_of_a_template() -> None:
     )
     assert tok.chat(HI, template=source, variables={"documents": None}).text == "<s>|<e>||None|None||False"
     assert tok.chat(HI, template=source, tools=[]).text == "<s>|<e>||[]|None||False"
+
+
+def test_a_template_for_tools_is_chosen() -> None:
+    tok = BYTES.with_chat_template({"default": "{{ 'd' }}", "tool_use": "{{ 't' }}"})
+    assert tok.chat(HI).text == "d"
+    assert tok.chat(HI, tools=[{"name": "f"}]).text == "t"
+    assert tok.chat(HI, tools=[]).text == "t"
 
 
 def test_presets_that_fit_are_named() -> None:
@@ -202,6 +222,22 @@ def test_sizes_of_values_are_those_of_the_budget(value: Any) -> None:
     assert given_messages(messages)._size == size([plain(message) for message in messages])
 
 
+def test_copies_are_used_again_at_their_index() -> None:
+    seen = given_messages(HI)
+    again = given_messages(seen)
+    assert [message is other for message, other in zip(seen, again, strict=True)] == [True, True]
+    swapped = given_messages(seen[::-1])
+    assert [{**message} for message in swapped] == HI[::-1]
+    assert [message["content"]._runs[0][1].message for message in swapped] == [0, 1]
+
+
+def test_the_limit_of_text_grows_with_variables() -> None:
+    source = "{{ 'x' * 300_000 }}".replace("_", "")
+    assert len(render(source + "{{ motto }}", HI, {"motto": "x" * 300_000}, {}, [])[0]) == 600_000
+    with pytest.raises(ChatTemplateError, match="prints more than"):
+        render(source, HI, {"motto": "x"}, {}, [])
+
+
 def test_values_are_copied_as_json() -> None:
     class Text(str):
         def __str__(self) -> str:
@@ -216,10 +252,21 @@ def test_values_are_copied_as_json() -> None:
     assert render(source, [message], {}, {}, [])[0] == "hi|3|True|0.5|False"
 
 
+class Model:
+    """As a message of pydantic."""
+
+    def model_dump(self) -> dict[str, str]:
+        return {"role": "user"}
+
+    def __repr__(self) -> str:
+        return "Model()"
+
+
 @pytest.mark.parametrize(
     ("message", "error"),
     [
         (7, "message 1 is 7, not an object with a role and a content"),
+        (Model(), "message 1 is Model(), not an object with a role and a content; pass its model_dump()"),
         ({"content": "x"}, "message 1 has no role"),
         ({"role": 7}, "message 1 has no role"),
         ({"role": "user", "content": {1: "x"}}, "message 1 has the key 1, which is not a string"),
@@ -312,6 +359,24 @@ def test_errors_name_a_message_without_text(message: dict[str, Any], clause: str
     assert str(found) == "the chat template failed: x" + (clause or "; message 3 has no content")
 
 
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("{{ a.b }}{{ c[d] }}{{ range(2) }}{{ raise_exception('e') }}", "acd"),
+        ("{% set a = 1 %}{{ a + b }}", "b"),
+        ("{% for a in b %}{{ a }}{{ loop.index }}{% endfor %}", "b"),
+        ("{% if a is not defined %}{% set a = 1 %}{% endif %}{{ a }}", "a"),
+        ("{% set a = a | default(1) %}{% set b = b | d(2) %}{{ a + b }}", "ab"),
+        # Other tests and filters, and those of a part of a variable that is set.
+        ("{% if c %}{% set a = 1 %}{% endif %}{{ a is none }}{{ a | upper }}{{ a.b is defined }}", "c"),
+        ("{% macro m(a) %}{{ a }}{% endmacro %}{{ m(b) }}", "b"),
+        ("", ""),
+    ],
+)
+def test_variables_that_a_template_reads(source: str, names: str) -> None:
+    assert variables_of(source) == {*names}
+
+
 def test_refusals_are_told_from_other_errors() -> None:
     def error(source: str) -> ChatTemplateError:
         with pytest.raises(ChatTemplateError) as caught:
@@ -323,4 +388,5 @@ def test_refusals_are_told_from_other_errors() -> None:
     assert not is_refusal(error("{% if %}"))
     assert not is_refusal(error("{{ nope.a.b }}"))
     assert error("\n{{ raise_exception('no') }}").line == 2
+    assert str(error("\n{{ raise_exception('no') }}")) == "the chat template rejects the messages in line 2: no"
     assert error("\n\n{% macro m() %}\n{{ 1 / 0 }}{% endmacro %}{{ m() }}").line == 4
