@@ -56,6 +56,12 @@ def test_tokens_that_are_not_special_are_no_matches() -> None:
     assert plain._special_matcher("<n>") == []
 
 
+def test_tokens_of_private_use_characters() -> None:
+    """The matcher encodes the text between tokens as one of them that no token has."""
+    tok = byte_tokenizer(special_tokens={"\ue000": 300, "<\ue000\ue000>": 301})
+    assert tok._special_matcher("a\ue000b<\ue000\ue000>") == [(300, 1, 2), (301, 3, 7)]
+
+
 def test_normalized_tokens_are_matched_in_the_normalized_text() -> None:
     text = "ad <pad>＜pad＞"
     assert unigram({"normalized": True})._special_matcher(text) == [(0, 3, 8), (0, 8, 13)]

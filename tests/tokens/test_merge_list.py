@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.tokens.kinds import MAX_ID
+from jeton._core import Vocabulary
+from jeton.definition import Definition
+from jeton.tokens.kinds import MAX_ID, TOKEN
 from jeton.tokens.merge_list import _check_ids
 
 VOCAB = {97: b"a", 98: b"b", 256: b"ab"}
@@ -62,6 +64,12 @@ def test_the_argument_with_a_wrong_id_is_named(option: str, id: Any) -> None:
 def test_entries_and_merges_of_other_types_are_refused(vocab: Any, merges: Any, message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=re.escape(message)):
         jeton.Tokenizer.from_merges(vocab, merges)
+
+
+def test_the_limit_of_ids_is_that_of_the_core() -> None:
+    Definition().build(Vocabulary([MAX_ID], [TOKEN], [b"a"], []))
+    with pytest.raises(jeton.ConfigError, match=f"id {MAX_ID + 1} is over the highest possible id, {MAX_ID}"):
+        Definition().build(Vocabulary([MAX_ID + 1], [TOKEN], [b"a"], []))
 
 
 def test_an_id_of_an_entry_and_of_a_special_token_is_refused() -> None:

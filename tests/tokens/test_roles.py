@@ -9,7 +9,7 @@ import pytest
 
 import jeton
 from jeton.chat import PRESETS
-from jeton.tokens.roles import role_id
+from jeton.tokens.roles import Roles, role_id
 
 from ..material import byte_tokenizer, tokenizer
 
@@ -23,6 +23,8 @@ def test_roles_have_the_ids_of_their_tokens() -> None:
     assert (role_id(tok, "mask"), role_id(tok, "unk")) == (302, 301)
     assert (TOK.bos_id, TOK.eos_id, TOK.pad_id, role_id(TOK, "mask")) == (None,) * 4
     assert TOK.roles == {}
+    copy = pickle.loads(pickle.dumps(tok.roles))
+    assert (type(copy), copy) == (Roles, tok.roles)
 
 
 @pytest.mark.parametrize(

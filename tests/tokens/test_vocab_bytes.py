@@ -20,6 +20,9 @@ def test_each_id_has_its_bytes(size: int | None) -> None:
     assert (found.tokens, found.special_ids, found.eos_id) == (rows, [2, 6], None)
     assert found.text_tokens == [b"a", b"b", b"", b"", b"ab", b"", b"", *rows[7:]]
     assert TOK.with_roles(eos="<e>").vocab_bytes(size).eos_id == 6
+    assert repr(found) == f"VocabBytes({len(rows)} tokens, 2 special, eos_id=None)"
+    with pytest.raises(AttributeError):
+        found.eos_id = 6  # type: ignore[misc]
 
 
 def test_a_vocabulary_without_gaps() -> None:
