@@ -20,12 +20,12 @@ FLAGS: list[dict[str, bool]] = [
 ]  # fmt: skip
 
 
-def composed(*tokens: AddedToken) -> jeton.Tokenizer:
-    """Unigram with NFKC and these added tokens, from id 4 on."""
+def composed(*tokens: AddedToken, normalizer: Any = {"type": "NFKC"}) -> jeton.Tokenizer:  # noqa: B006
+    """Unigram with a normalizer and these added tokens, from id 4 on."""
     pieces = [["<unk>", 0.0], *([piece, -3.0] for piece in ["▁", "a", "b"])]
     file = {
         "added_tokens": [{"id": 0, "content": "<unk>", "special": True}],
-        "normalizer": {"type": "NFKC"},
+        "normalizer": normalizer,
         "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
     }
     return jeton.Tokenizer.from_bytes(json.dumps(file).encode()).add_tokens(tokens)
@@ -66,6 +66,15 @@ def test_normalized_tokens_are_matched_in_the_normalized_text() -> None:
     text = "ad <pad>＜pad＞"
     assert unigram({"normalized": True})._special_matcher(text) == [(0, 3, 8), (0, 8, 13)]
     assert unigram({})._special_matcher(text) == [(0, 3, 8)]
+
+
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [("  é c天c", [(4, 4, 5), (4, 6, 7)]), (" \t天é\nc ", [(4, 5, 6)]), ("  c", [(4, 2, 3)]), ("é  ", [])],
+)
+def test_text_that_the_normalizer_drops_is_before_a_match(text: str, matches: list[tuple[int, int, int]]) -> None:
+    strip = {"type": "Strip", "strip_left": True, "strip_right": True}
+    assert composed(AddedToken("c", normalized=True), normalizer=strip)._special_matcher(text) == matches
 
 
 def test_a_match_has_characters() -> None:
