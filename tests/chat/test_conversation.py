@@ -380,6 +380,10 @@ def test_a_header_alone_after_a_reply(sampled: list[int]) -> None:
         (PREFIXED, "a b <end> a", "."),
         (PREFIXED, "a b <end> a a", "."),
         (PREFIXED, "a b <end> a a a", "."),
+        # Ids that are not those of their text.
+        (PREFIXED, "a b", "."),
+        (PREFIXED, "a b <0xC3> <0xA9>", "."),
+        (SPM, "▁ a b", "."),
         (SPM, "▁a", "."),
         (SPM, "▁ab </t>", "."),
         (SPM, "▁ab </t> b", "."),
@@ -392,6 +396,27 @@ def test_ids_after_a_reply_are_those_after_its_text(tok: jeton.Tokenizer, sample
     conv.add_sampled([tok.token_to_id(token) for token in sampled.split()])
     assert spelled(tok, conv.ids) == f"▁a <end> {sampled} {closing}"
     assert spelled(tok, conv.add(user("b")) or []) == "b <end>"
+
+
+@pytest.mark.parametrize(
+    ("sampled", "ids"),
+    [
+        ([256, 98], [99]),  # no id begins between b and c in their text
+        ([97, 97, 98], [99]),
+        ([97, 97, 97, 97], [99]),
+        ([97, 97], [99]),
+        ([], [99]),
+    ],
+)
+def test_ids_after_a_reply_do_not_contain_its_text(sampled: list[int], ids: list[int]) -> None:
+    tok = byte_tokenizer((97, 97, 256), (98, 99, 257))
+    conv = tok.conversation(user("x"), template="{% for m in messages %}{{ m.content }}{% endfor %}")
+    conv.add_sampled(sampled)
+    assert conv.add(user("c")) == ids
+    assert conv.ids == [120, *sampled, *ids]
+    assert [(span.source, span.end - span.start) for span in conv.spans] == [
+        ("message", 1), *([("sampled", len(sampled))] if sampled else []), ("message", 1),
+    ]  # fmt: skip
 
 
 def test_ids_after_a_special_token_are_those_after_it() -> None:

@@ -633,10 +633,16 @@ class Conversation:
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
         with suppress(SpecialTokenError):  # an error of the context; one of the text is raised below
             ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+            start = len(context.text)
             if ids[: len(before)] == before:
-                return Encoded(whole, ids, segments, len(before), len(context.text))
+                return Encoded(whole, ids, segments, len(before), start)
+            # The sampled ids are not those of their text. If a token begins after it, those from there on are new.
+            spans = char_spans(self._tok, whole.text, ids, segments)
+            num_before = int((spans[:, 1] <= start).sum())
+            if not (spans[num_before:, 0] < start).any():
+                return Encoded(whole, ids, segments, num_before, start)
         ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
-        return Encoded(rendering, ids, segments, 0, 0)  # the sampled ids are not those of their text
+        return Encoded(rendering, ids, segments, 0, 0)
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
         """Returns the length, in characters, of the beginning with equal ids that two texts after `before` share."""
