@@ -57,12 +57,16 @@ def test_entries_outside_of_the_byte_alphabet_are_spelled_as_in_the_file() -> No
 
 def test_an_added_token_that_is_spelled_like_an_entry_is_matched_first() -> None:
     """`é` spells the byte 0xE9 in the byte alphabet."""
-    tok = BYTES.add_tokens(["é", "<x>"])
+    tok = BYTES.add_tokens(["é", "<x>", jeton.AddedToken("<n>", special=False)])
     vocab = tok.get_vocab()
     assert list(vocab.values()) == sorted(vocab.values())
-    assert (vocab["é"], vocab["<x>"], vocab["a"]) == (256, 257, 97)
+    assert (vocab["é"], vocab["<x>"], vocab["<n>"], vocab["a"]) == (256, 257, 258, 97)
     assert tok.token_to_id("é") == 256
     assert 0xE9 not in vocab.values()
+
+
+def test_an_id_without_a_token_has_no_bytes() -> None:
+    assert Spelling(BYTES)(256) == b""
 
 
 def test_spellings_of_one_tokenizer_are_equal() -> None:

@@ -48,6 +48,12 @@ def test_a_template_is_saved_and_part_of_the_fingerprint(tmp_path: Path) -> None
     assert tok.with_options(special="all").with_template("$A").encode("<a>") == [A]  # defaults are kept
 
 
+@pytest.mark.parametrize("single", ["<a> $A", None])
+def test_a_template_drops_a_class_that_would_build_its_own(single: str | None) -> None:
+    config = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "model_max_length": 7}
+    assert TOK._with_facts(config=config).with_template(single).definition.config == {"model_max_length": 7}
+
+
 def test_offsets_are_trimmed_as_before() -> None:
     """A post-processor that trims offsets, such as GPT-2's and RoBERTa's, trims them with another template, too."""
     tokenizers = pytest.importorskip("tokenizers")
