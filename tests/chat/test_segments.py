@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import AddedToken
-from jeton.chat.encode import _OTHERS, _WORDS, _masked, encode, encode_between
+from jeton.chat.encode import _OTHERS, _WORDS, _masked, control_spans, encode, encode_between
 from jeton.chat.provenance import CALLER, MIXED, TEMPLATE
 from jeton.chat.template import RenderedRun
 from jeton.errors import ChatTemplateError, SpecialTokenError
@@ -72,6 +73,15 @@ def test_masks_keep_lengths_white_space_and_words(parts: list[tuple[str, str]], 
             assert mask not in "".join(tokens)
             assert len(mask.encode()) == len(char.encode())
             assert (mask.isalnum() or mask == "_") == (char.isalnum() or char == "_")
+
+
+def test_masks_of_many_ranges_take_linear_time() -> None:
+    number = 20_000
+    starts = range(0, 5 * number, 5)
+    began = time.process_time()
+    masked = _masked("<a>x " * number, [(at, at + 4) for at in starts], [(at, at + 3) for at in starts], ["<a>"])
+    assert time.process_time() - began < 5
+    assert masked == "<a>q " * number
 
 
 @pytest.mark.parametrize("content", ["|||", "a|||b", "||", "|"])
@@ -185,6 +195,14 @@ def test_a_permitted_token_of_unknown_origin_is_not_refused() -> None:
     assert ids == [60, 301, 99]
     with pytest.raises(ChatTemplateError, match="'bc' at character 3 of the chat is in text that combines"):
         encode(tok, text, pieces, "none")
+
+
+def test_special_tokens_that_the_template_writes() -> None:
+    text, pieces = runs(
+        ("<s>é", TEMPLATE), ("<s>a|", CALLER), ("|||", TEMPLATE), ("<", MIXED), ("e>", TEMPLATE), ("<e><", TEMPLATE), ("e>|||", CALLER)
+    )  # fmt: skip
+    assert control_spans(TRUSTED, text, pieces) == [(300, 0, 3), (302, 9, 12), (301, 15, 18)]
+    assert control_spans(TRUSTED, *runs(("<s>", CALLER))) == []
 
 
 # ── text between special tokens ─────────────────────────────────────────────────────────────────────────────────────

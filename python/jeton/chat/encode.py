@@ -222,8 +222,8 @@ def _masked(
     parts, at = [], 0
     for start, end in theirs:
         parts.append(text[at:start])
-        inside = [(max(low, start), min(high, end)) for low, high in kept if low < end and start < high]
-        for low, high in inside:
+        first, last = bisect_right(kept, start, key=itemgetter(1)), bisect_left(kept, end, key=itemgetter(0))
+        for low, high in [(max(low, start), min(high, end)) for low, high in kept[first:last]]:
             parts += (text[start:low].translate(table), text[low:high])
             start = high
         parts.append(text[start:end].translate(table))
