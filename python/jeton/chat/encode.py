@@ -34,6 +34,9 @@ __all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "control_spans", "encode
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
 _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
+# Columns of an encoding whose spans move with a segment.
+_BYTE_COLUMNS = ("byte_spans", "pretokens", "dropped")
+_CHAR_COLUMNS = ("char_spans", "hf_offsets")
 _MARK = "\ue5a1jeton\ue5a1"
 
 
@@ -332,9 +335,6 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
                 values = values[first : max(bisect_right(values, high, key=itemgetter(1)), first)]
             else:
                 values = values[part.rows]
-            if name in ("byte_spans", "pretokens", "dropped") and part.byte_shift:
-                values = [(start + part.byte_shift, end + part.byte_shift) for start, end in values]
-            elif name in ("char_spans", "hf_offsets") and part.char_shift:
-                values = [(start + part.char_shift, end + part.char_shift) for start, end in values]
-            column += values
+            shift = part.byte_shift if name in _BYTE_COLUMNS else part.char_shift if name in _CHAR_COLUMNS else 0
+            column += [(start + shift, end + shift) for start, end in values] if shift else values
     return replace(whole, **columns)
