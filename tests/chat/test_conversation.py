@@ -618,6 +618,26 @@ def test_messages_in_the_middle_are_not_rendered(roles: str, expected: list[list
             assert decoded(conv.ids[span.start : span.end]) == f"<|im_start|>{content}<|im_end|>"
 
 
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ("s" + "ua" * 2 + "u", [[8], [10, 6], [8], [10, 14, 6], [8], [10, 18, 6], [8], [10, 6], [8, 24]]),
+        ("s" + "ua" * 4 + "u", [[12, 6], [8], [10, 16, 6], [8], [10, 20, 6], [8], [10, 6], [8, 26], [10, 6]]),
+        ("uata" * 3 + "u", [[15, 7], [9, 5], [7, 19], [9, 5], [7], [9, 25, 5], [7]]),
+    ],
+)
+def test_messages_in_the_middle_are_not_rendered_with_other_limits(
+    roles: str, expected: list[list[int]], rendered: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most 8 messages are rendered, unless all are, and at least the last 4."""
+    monkeypatch.setattr(conversation, "_MOST_SHOWN", 8)
+    monkeypatch.setattr(conversation, "_LEAST_SHOWN", 4)
+    conv = TOK.conversation(chat_of(roles), template=PLAIN)
+    assert renderings_of(conv, len(expected), rendered) == expected
+    assert conv.prove()
+    assert conv.ids == TOK.chat(conv.messages, template=PLAIN, add_generation_prompt=True).ids
+
+
 def test_a_chat_without_assistant_is_rendered_whole(rendered: list[int]) -> None:
     conv = TOK.conversation(chat_of("u" * 60), template=PLAIN)
     assert renderings_of(conv, 2, rendered, role="model") == [[62], [64]]
@@ -674,15 +694,15 @@ def test_text_after_that_of_the_partial_renderings_is_found(rendered: list[int])
     )
 
 
-def test_the_prompt_of_kept_turns_is_replaced_in_the_proof(rendered: list[int]) -> None:
+@pytest.mark.parametrize(("roles", "turns"), [("u", 2), ("ua" * 30 + "u", 10)])
+def test_the_prompt_of_kept_turns_is_replaced_in_the_proof(roles: str, turns: int, rendered: list[int]) -> None:
     """The template begins the turn with <think>, and drops it when the turn is over."""
     template = PLAIN.replace("{{ '<|im_start|>' }}", "{{ '<|im_start|><think>' }}")
-    for roles, turns in (("u", 2), ("ua" * 30 + "u", 10)):
-        conv = TOK.conversation(chat_of(roles), template=template, keep_sampled=True)
-        calls = renderings_of(conv, turns, rendered)
-        assert any(79 in call for call in calls) == (turns == 10)  # all of the messages
-        assert decoded(conv.ids).count("<think>ok") == turns  # type: ignore[union-attr]
-        assert conv.prove()
+    conv = TOK.conversation(chat_of(roles), template=template, keep_sampled=True)
+    calls = renderings_of(conv, turns, rendered)
+    assert any(79 in call for call in calls) == (turns == 10)  # all of the messages
+    assert decoded(conv.ids).count("<think>ok") == turns  # type: ignore[union-attr]
+    assert conv.prove()
 
 
 def test_a_difference_is_told_from_the_start_of_its_special_token() -> None:
@@ -769,6 +789,22 @@ def test_a_template_with_message_numbers_is_rendered_whole(monkeypatch: pytest.M
     assert len(renderings) == 30  # three each turn: no more attempts to leave messages out
     assert len(conv.messages) == 81
     assert conv.ids == TOK.chat(conv.messages, template=numbered, add_generation_prompt=True).ids
+
+
+def test_calls_before_the_reply_are_counted() -> None:
+    def messages(*numbers: int | None) -> list[dict[str, Any]]:
+        return [
+            {"role": "user", "content": "ok", **({} if number is None else {"tool_calls": [{}] * number})}
+            for number in numbers
+        ]
+
+    for numbers, total in (((None,), 0), ((2,), 2), ((2, 0, None, 1), 3)):
+        conv = TOK.conversation(messages(*numbers), template=PLAIN)
+        assert conv.parser()._num_calls == total
+        conv.add_sampled(ids("ok"), messages(4)[0])
+        assert conv.parser()._num_calls == total
+        assert conv.add([]) is not None
+        assert conv.parser()._num_calls == total + 4
 
 
 def test_calls_are_numbered_through_the_conversation() -> None:

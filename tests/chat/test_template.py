@@ -71,7 +71,15 @@ def test_names_of_templates_are_in_errors(own: Any, template: str | None, messag
 def test_templates_by_name() -> None:
     assert templates({"a": "A", "b": "B"}) == {"a": "A", "b": "B"}
     assert templates([{"name": "a", "template": "A"}, {"template": "B"}]) == {"a": "A", "default": "B"}
-    for own in ([{"name": "a", "template": "A"}, 7], [{"name": 7, "template": "A"}], {"a": "A", "b": 7}):
+    assert templates(({"name": "a", "template": "A"},)) == {"a": "A"}
+    for own in (
+        7,
+        (),
+        iter([{"template": "A"}]),
+        [{"name": "a", "template": "A"}, 7],
+        [{"name": 7, "template": "A"}],
+        {"a": "A", "b": 7},
+    ):
         with pytest.raises(ChatTemplateError, match="neither a string nor a mapping"):
             templates(own)
 
@@ -387,6 +395,7 @@ def test_refusals_are_told_from_other_errors() -> None:
     assert not is_refusal(error("{{ 1 / 0 }}"))
     assert not is_refusal(error("{% if %}"))
     assert not is_refusal(error("{{ nope.a.b }}"))
-    assert error("\n{{ raise_exception('no') }}").line == 2
+    assert error("\n{{ raise_exception('no') }}\n\n{{ 1 }}").line == 2
+    assert error("{{ 1 / 0 }}\n\n{{ 1 }}").line == 1
     assert str(error("\n{{ raise_exception('no') }}")) == "the chat template rejects the messages in line 2: no"
     assert error("\n\n{% macro m() %}\n{{ 1 / 0 }}{% endmacro %}{{ m() }}").line == 4
