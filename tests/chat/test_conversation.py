@@ -369,33 +369,41 @@ def test_a_header_alone_after_a_reply(sampled: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tok", "sampled", "closing"),
+    ("tok", "sampled", "is_canonical"),
     [
-        (PREFIXED, "a", "."),
-        (PREFIXED, "▁a", "."),
-        (PREFIXED, "▁a a a", "."),
-        (PREFIXED, "<0xC3> <0xA9>", "."),
-        (PREFIXED, "<0xC3> <0xA9> a", "."),
-        # Ids of the text, of which the special token is the last, or the last but one or two: those before it are not.
-        (PREFIXED, "a b <end> a", "."),
-        (PREFIXED, "a b <end> a a", "."),
-        (PREFIXED, "a b <end> a a a", "."),
-        # Ids that are not those of their text.
-        (PREFIXED, "a b", "."),
-        (PREFIXED, "a b <0xC3> <0xA9>", "."),
-        (SPM, "▁ a b", "."),
-        (SPM, "▁a", "."),
-        (SPM, "▁ab </t>", "."),
-        (SPM, "▁ab </t> b", "."),
+        (PREFIXED, "a", True),
+        (PREFIXED, "▁a", True),
+        (PREFIXED, "▁a a a", True),
+        (PREFIXED, "<0xC3> <0xA9>", True),
+        (PREFIXED, "<0xC3> <0xA9> a", True),
+        # Ids of the text, of which the special token is the last but one, two or three: those before it are not.
+        (PREFIXED, "a b <end> a", True),
+        (PREFIXED, "a b <end> a a", True),
+        (PREFIXED, "a b <end> a a a", True),
+        (SPM, "▁a", True),
+        (SPM, "▁ab </t>", True),
+        (SPM, "▁ab </t> b", True),
+        (PREFIXED, "a b", False),
+        (PREFIXED, "a b <0xC3> <0xA9>", False),
+        (SPM, "▁ a b", False),
     ],
 )
-def test_ids_after_a_reply_are_those_after_its_text(tok: jeton.Tokenizer, sampled: str, closing: str) -> None:
+def test_ids_after_a_reply_are_those_after_its_text(
+    tok: jeton.Tokenizer, sampled: str, is_canonical: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spans of characters are computed only if the ids from a special token on are not those of their text."""
+    calls: list[str] = []
+    char_spans = conversation.char_spans
+    monkeypatch.setattr(
+        conversation, "char_spans", lambda tok, text, *rest: calls.append(text) or char_spans(tok, text, *rest)
+    )
     template = "{% for m in messages %}{{ m.content + ('<end>' if m.role == 'user' else '.') }}{% endfor %}"
     conv = tok.conversation(user("a"), template=template)
     assert spelled(tok, conv.ids) == "▁a <end>"
     conv.add_sampled([tok.token_to_id(token) for token in sampled.split()])
-    assert spelled(tok, conv.ids) == f"▁a <end> {sampled} {closing}"
+    assert spelled(tok, conv.ids) == f"▁a <end> {sampled} ."
     assert spelled(tok, conv.add(user("b")) or []) == "b <end>"
+    assert (not calls) == is_canonical
 
 
 @pytest.mark.parametrize(

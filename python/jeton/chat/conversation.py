@@ -665,7 +665,7 @@ class Conversation:
             text = self._tok.decode(before)
             return Rendering(text, [RenderedRun(len(text), CALLER, None)]), before
         own = known[before[start]].content
-        stream = self._tok.stream(before[start : start + 1])
+        stream = self._tok.stream([before[start]])
         text = stream.push(before[start + 1 :]) + stream.finish()
         runs = [RenderedRun(len(own), TEMPLATE, None), RenderedRun(len(text), CALLER, None)]
         return Rendering(own + text, runs), before[start:]
