@@ -14,6 +14,8 @@ from jeton.definition import Definition
 from jeton.tokens.added import FLAGS, model_entries, with_added_tokens
 from jeton.tokens.kinds import TOKEN
 
+from ..material import byte_tokenizer
+
 BYTES = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
 
 
@@ -62,6 +64,16 @@ def test_a_special_token_that_the_model_has_keeps_its_id() -> None:
     assert tok.added_tokens == {97: AddedToken("a"), 256: AddedToken("<x>")}
     assert tok.encode("ab", special="all") == [97, 98]
     assert model_entries(tok._core) == []
+
+
+def test_tokens_that_exist_are_not_added_again() -> None:
+    tok = byte_tokenizer((32, 97, 256)).add_tokens(["<x>", "<x>", AddedToken("<n>", special=False), "<n>"])
+    assert tok.added_tokens == {257: AddedToken("<x>"), 258: AddedToken("<n>", special=False)}
+    assert tok.add_tokens(["<x>"]) is tok
+    assert tok.add_tokens([AddedToken("<x>", lstrip=True)]) is tok
+    assert tok.add_tokens([AddedToken("<n>", special=False), AddedToken(" a", special=False)]) is tok
+    assert tok.add_tokens([AddedToken(" a")]).added_tokens[259] == AddedToken(" a")  # ` a` is spelled Ġa in files
+    assert tok.add_tokens([AddedToken("a")]).added_tokens[97] == AddedToken("a")
 
 
 def test_an_added_token_that_is_an_entry_stays_an_entry() -> None:

@@ -110,6 +110,7 @@ def test_the_models_unknown_token_stays() -> None:
     for other in ("<a>", None):
         with pytest.raises(jeton.ConfigError, match="model, whose unknown token is '<unk>'"):
             tok.with_roles(unk=other)
+    assert tok.with_roles(unk="<unk>", eos="<a>").roles == {**tok.roles, "unk": "<unk>", "eos": "<a>"}
 
 
 def test_roles_survive_a_file_and_pickling() -> None:

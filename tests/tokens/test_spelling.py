@@ -11,6 +11,8 @@ import jeton
 from jeton.tokens.kinds import ENDS_WORD, TOKEN
 from jeton.tokens.spelling import Spelling
 
+from ..material import tokenizer
+
 BYTES = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
 
 
@@ -39,6 +41,17 @@ def test_bytes_with_a_space_at_the_end_are_those_of_a_word_s_end() -> None:
         with pytest.raises(jeton.UnknownTokenError):
             tok.token_to_id(other)
     assert tok.get_vocab() == {tok.id_to_token(id): id for id in range(tok.vocab_size)}
+
+
+@pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2", "words suffix"])
+def test_spellings_and_bytes_lead_back_to_their_ids(kind: str) -> None:
+    tok = tokenizer(kind)
+    assert {tok.token_to_id(tok.id_to_token(id)): id for id in tok.vocab} == {id: id for id in tok.vocab}
+    assert tok.token_to_id(b"<a>b") == tok.token_to_id("<a>b") == tok.special_tokens["<a>b"]
+    if not kind.startswith("words"):
+        assert tok.token_to_id(b" ") == tok._core.find(b" ", False)
+    if kind == "char gpt2":
+        assert tok.id_to_token(tok.token_to_id("天".encode())) == "天"
 
 
 def test_entries_outside_of_the_byte_alphabet_are_spelled_as_in_the_file() -> None:
