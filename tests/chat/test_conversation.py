@@ -629,6 +629,8 @@ def test_messages_in_the_middle_are_not_rendered(roles: str, expected: list[list
 @pytest.mark.parametrize(
     ("roles", "expected"),
     [
+        ("s" + "ua" * 6 + "u", [[16, 6], [8], [10, 20, 6]]),  # a quarter more than 16
+        ("suuta" + "uuta" * 3 + "uu", [[21, 9]]),
         ("s" + "ua" * 2 + "u", [[8], [10, 6], [8], [10, 14, 6], [8], [10, 18, 6], [8], [10, 6], [8, 24]]),
         ("s" + "ua" * 4 + "u", [[12, 6], [8], [10, 16, 6], [8], [10, 20, 6], [8], [10, 6], [8, 26], [10, 6]]),
         ("uata" * 3 + "u", [[15, 7], [9, 5], [7, 19], [9, 5], [7], [9, 25, 5], [7]]),
@@ -644,6 +646,17 @@ def test_messages_in_the_middle_are_not_rendered_with_other_limits(
     assert renderings_of(conv, len(expected), rendered) == expected
     assert conv.prove()
     assert conv.ids == TOK.chat(conv.messages, template=PLAIN, add_generation_prompt=True).ids
+
+
+def test_a_template_that_refuses_few_messages_is_rendered_whole(
+    rendered: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "_MOST_SHOWN", 8)
+    monkeypatch.setattr(conversation, "_LEAST_SHOWN", 4)
+    conv = TOK.conversation(
+        chat_of("uata" * 3 + "u"), template=PLAIN + "{{ raise_exception('few') if messages|length < 10 }}"
+    )
+    assert renderings_of(conv, 2, rendered) == [[15, 7, 5], [17]]
 
 
 def test_a_chat_without_assistant_is_rendered_whole(rendered: list[int]) -> None:

@@ -11,7 +11,7 @@ import jeton
 from jeton.tokens.kinds import ENDS_WORD, TOKEN
 from jeton.tokens.spelling import Spelling
 
-from ..material import tokenizer
+from ..material import byte_tokenizer, tokenizer
 
 BYTES = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
 
@@ -76,6 +76,8 @@ def test_an_added_token_that_is_spelled_like_an_entry_is_matched_first() -> None
     assert (vocab["é"], vocab["<x>"], vocab["<n>"], vocab["a"]) == (256, 257, 258, 97)
     assert tok.token_to_id("é") == 256
     assert 0xE9 not in vocab.values()
+    tok = byte_tokenizer((97, 98, 256)).add_tokens([jeton.AddedToken("<n>", special=False)])
+    assert tok.get_vocab()["<n>"] == 257
 
 
 def test_an_id_without_a_token_has_no_bytes() -> None:
