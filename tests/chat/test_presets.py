@@ -337,6 +337,6 @@ def test_a_tokenizer_without_template_names_the_presets_that_fit() -> None:
         tokenizer("qwen3").chat(messages)
     bare = jeton.Tokenizer.from_merges({}, [])
     with pytest.raises(
-        ChatTemplateError, match=r"Jeton's own templates need special tokens .*PRESETS\['chatml'\].tokens"
+        ChatTemplateError, match=r"add ChatML's special tokens and template with .*PRESETS\['chatml'\].tokens"
     ):
         bare.chat(messages)

@@ -86,7 +86,7 @@ def test_offsets_are_trimmed_as_before() -> None:
         ("xA $A", None, "'xA' is neither"),
         ("$ $A", None, r"'\$' is neither"),
         ("$A", "$A $C", r"'\$C' is neither \$A nor \$B, nor"),
-        ("$A", "$A $B $B", r"does not contain \$A and \$B exactly once"),
+        ("$A", "$A $B $B", r"must contain \$A and \$B exactly once"),
         ("$A", 3, "pair=3"),
         (3, None, "single=3"),
     ],

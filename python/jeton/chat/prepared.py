@@ -123,7 +123,8 @@ def _remedy(tok: HasCore) -> str:
         return (
             f"pass {keyword('template')} with a Jinja template, or add ChatML's special tokens and template with "
             "tok = tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens).with_chat_template('chatml') "
-            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT)"
+            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT); to estimate what OpenAI's API counts, use "
+            "jeton.chat_count(tok, messages) (jeton chat count)"
         )
     names = [repr(name) for name in names]
     return (
