@@ -362,7 +362,7 @@ def test_warnings_are_chinese(run: Run, chinese: None, path: Path, tmp_path: Pat
     result = run("train", file, "-o", tmp_path / "out.json", "--progress", "none")
     assert result.err.splitlines()[:2] == [
         "jeton: 警告：训练提前结束：完成 31744 次合并中的 2 次后，已没有可合并的相邻对；词表有 258 个条目",
-        "读取  1 个文档，共 3 字节；1 个预切分片段，其中 1 个不同",
+        "读取  1 个文档，共 3 字节；1 个预切分片段，去重后 1 个",
     ]
 
 
@@ -375,7 +375,7 @@ def test_reports_are_chinese_and_json_is_not(
     Path("b.txt").write_text("new newest", encoding="utf-8")
     for args, words in {
         ("explain", "-t", "small.json", " newest 天"): ("片段 1：", "其他候选：", "没有可合并的相邻对：结束"),
-        ("compare", "-t", "small.json", "-t", "default", "low"): ("分词器", "词元数", "独有词元", "处切分不同"),
+        ("compare", "-t", "small.json", "-t", "default", "low"): ("分词器", "词元数", "独有词元", "处切分位置不同"),
         ("measure", "-t", "small.json", "-t", "default", "a.txt", "b.txt"): (
             "数据源",
             "合计",
