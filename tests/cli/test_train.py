@@ -143,7 +143,7 @@ class TestSources:
         assert jeton.load(out) == jeton.train(sources, 290, progress=False)
         result = run("train", corpus, other, "--weight", 2, "-o", out)
         assert result.code == 2
-        assert "--weight is given 1 times for 2 CORPUS" in result.err
+        assert "1 --weight for 2 CORPUS" in result.err
         result = run("train", corpus, "--weight", "0", "-o", out)
         assert (result.code, "--weight 0.0 is not a positive number" in result.err) == (1, True)
 

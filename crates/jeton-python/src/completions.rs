@@ -20,8 +20,8 @@ impl Rows {
         self.ends.push(self.ids.len());
     }
 
-    /// Returns the distinct rows of several ids, shorter rows first, then in ascending order. Adds rows of one id to
-    /// `singles`.
+    /// Returns the distinct rows that have several ids, shorter rows first, then in ascending order. Adds rows of
+    /// one id to `singles`.
     fn distinct(&self, singles: &mut Vec<u32>) -> Vec<&[u32]> {
         let mut start = 0;
         let mut rows: Vec<&[u32]> = Vec::new();

@@ -38,8 +38,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// Creates a run. `done`: merges that an earlier run passed to `save`; `pieces`: pieces of an earlier run for
-    /// Unigram. `save` is called with the merges or pieces so far, every `save_every` seconds and when learning is
+    /// Creates a run. `done`: merges that an earlier run passed to `save`; `pieces`: pieces of an earlier Unigram
+    /// run. `save` is called with the merges or pieces so far, every `save_every` seconds and when learning is
     /// interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, pieces = None, save = None,
@@ -142,7 +142,7 @@ impl Run {
     }
 }
 
-/// Returns the error of `save`, if it failed, instead of the result, unless the error is Ctrl-C.
+/// Returns the error of `save` instead of the result if `save` failed, unless the result is Ctrl-C.
 fn unless_saving_failed<R>(py: Python<'_>, done: PyResult<R>, failed: Option<PyErr>) -> PyResult<R> {
     match failed {
         Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),

@@ -41,6 +41,7 @@ from .proof import (
     describe_change,
     describe_difference,
     locate,
+    message_range,
     quoted,
 )
 from .provenance import CALLER, TEMPLATE
@@ -191,7 +192,7 @@ class Conversation:
         self._rendered = list(self._messages)  # as passed to the template, without a reply that `add` has not proved
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
         self._texts: list[str] = []  # their concatenation is the rendering of `_rendered` with the generation prompt
-        self._num_whole = 0  # number of messages at the last rendering of all of them
+        self._num_whole = len(self._messages)  # number of messages at the last rendering of all of them
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
@@ -463,16 +464,15 @@ class Conversation:
         """Locates a reply whose stop token changes if messages follow, as in gpt-oss; None for other replies."""
         final = self._render([*self._shown, self._opaque(reply)], False)
         index = len(self._shown)
-        unstopped = reply._replace(text="", stop="")
-        at, located = (locate(final, index, start, each) for each in (unstopped, reply))
-        here = locate(rendering, index, start, unstopped)
-        if isinstance(at, str) or isinstance(located, str) or isinstance(here, str):
+        located = locate(final, index, start, reply)
+        if isinstance(located, str):
             return None
-        between = final.text[at.end : located.end]
-        end = here.end + len(between)
-        if rendering.text[here.end : end] != between:
+        at, here = (message_range(each, index, start)[0] for each in (final, rendering))
+        between = final.text[at : located.end]
+        end = here + len(between)
+        if rendering.text[here:end] != between:
             return None
-        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR])[:1]:
+        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR]):
             if match.start == 0 and rendering.is_template(end, end + match.end):
                 return Located(end, end + match.end)
         return None
@@ -547,7 +547,7 @@ class Conversation:
                 )
                 own = next(others, len(last.text))
                 common = last.before(min(own, self._shared_ids(last, followed, before)))
-                return self._encode(common, before) if common.text else None
+                return self._encode(common, before)
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
@@ -632,8 +632,14 @@ class Conversation:
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
         with suppress(SpecialTokenError):  # the context may raise it; if the text does, it is raised again below
             ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+            start = len(context.text)
             if ids[: len(before)] == before:
-                return Encoded(whole, ids, segments, len(before), len(context.text))
+                return Encoded(whole, ids, segments, len(before), start)
+            # The sampled ids are not those of their text. If a token begins after it, those from there on are new.
+            spans = char_spans(self._tok, whole.text, ids, segments)
+            num_before = int((spans[:, 1] <= start).sum())
+            if not (spans[num_before:, 0] < start).any():
+                return Encoded(whole, ids, segments, num_before, start)
         ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
@@ -652,16 +658,16 @@ class Conversation:
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
         """Returns the context of new text as text and ids: `before` from its last special token on, or all of it."""
         known = self._tok.added_tokens
-        starts = (at for at in range(len(before) - 1, -1, -1) if before[at] in known and known[before[at]].special)
+        starts = (at for at in reversed(range(len(before))) if before[at] in known and known[before[at]].special)
         start = next(starts, None)
         if start is None:
             text = self._tok.decode(before)
-            return Rendering(text, [RenderedRun(len(text), CALLER, None)] if text else []), before
+            return Rendering(text, [RenderedRun(len(text), CALLER, None)]), before
         own = known[before[start]].content
-        stream = self._tok.stream(before[start : start + 1])
+        stream = self._tok.stream([before[start]])
         text = stream.push(before[start + 1 :]) + stream.finish()
         runs = [RenderedRun(len(own), TEMPLATE, None), RenderedRun(len(text), CALLER, None)]
-        return Rendering(own + text, runs if text else runs[:1]), before[start:]
+        return Rendering(own + text, runs), before[start:]
 
 
 def _integers(ids: Iterable[int]) -> list[int]:

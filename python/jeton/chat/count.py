@@ -142,8 +142,8 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
             _refuse(name, name)
     if "messages" not in request:
         some = ", ".join(f"{key!r:.40}" for key in [*request][:8]) or "no keys"
-        message = f'the request has no key "messages" (a list of messages); it has {some}'
-        raise ConfigError(message, option="messages")
+        missing = f'the request has no key "messages" (a list of messages); it has {some}'
+        raise ConfigError(missing, option="messages")
     messages = [*_objects(request["messages"], "messages")]
     if not messages:
         raise ConfigError("messages is empty: a chat needs at least one message", option="messages")

@@ -34,6 +34,9 @@ __all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "control_spans", "encode
 # Candidates for mask characters, by number of UTF-8 bytes (1 to 4). No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
 _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
+# Columns of an encoding whose spans move with a segment.
+_BYTE_COLUMNS = ("byte_spans", "pretokens", "dropped")
+_CHAR_COLUMNS = ("char_spans", "hf_offsets")
 _MARK = "\ue5a1jeton\ue5a1"
 
 
@@ -130,8 +133,8 @@ def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedCh
     import numpy as np
 
     if segments is None:
-        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(-1, 2)
-    return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(-1, 2)
+        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(len(ids), 2)
+    return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(len(ids), 2)
 
 
 def control_spans(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun]) -> list[AddedTokenMatch]:
@@ -192,8 +195,9 @@ def _covers(
 ) -> bool:
     """Tests whether a special token includes characters of `theirs`, outside of `kept`; white space does not count."""
     start, end = match.start, match.end
-    start += len(text[start:end]) - len(text[start:end].lstrip())
-    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    if not text[start:end].isspace():  # else the token itself is white space
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        end -= len(text[start:end]) - len(text[start:end].rstrip())
     return _overlap(theirs, start, end) and not _overlap(kept, start, end)
 
 
@@ -224,8 +228,8 @@ def _masked(
     parts, at = [], 0
     for start, end in theirs:
         parts.append(text[at:start])
-        inside = [(max(low, start), min(high, end)) for low, high in kept if low < end and start < high]
-        for low, high in inside:
+        first, last = bisect_right(kept, start, key=itemgetter(1)), bisect_left(kept, end, key=itemgetter(0))
+        for low, high in [(max(low, start), min(high, end)) for low, high in kept[first:last]]:
             parts += (text[start:low].translate(table), text[low:high])
             start = high
         parts.append(text[start:end].translate(table))
@@ -241,11 +245,13 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
     ids: list[int] = []
     at = 0
     for match in segments.controls:
-        if match.start > at:
-            ids += encode_between(tok, text[at : match.start], at)
+        if between := text[at : match.start]:
+            ids += encode_between(tok, between, at)
         ids.append(match.id)
         at = match.end
-    return ids + encode_between(tok, text[at:], at) if at < len(text) else ids
+    if between := text[at:]:
+        ids += encode_between(tok, between, at)
+    return ids
 
 
 def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
@@ -332,9 +338,6 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
                 values = values[first : max(bisect_right(values, high, key=itemgetter(1)), first)]
             else:
                 values = values[part.rows]
-            if name in ("byte_spans", "pretokens", "dropped") and part.byte_shift:
-                values = [(start + part.byte_shift, end + part.byte_shift) for start, end in values]
-            elif name in ("char_spans", "hf_offsets") and part.char_shift:
-                values = [(start + part.char_shift, end + part.char_shift) for start, end in values]
-            column += values
+            shift = part.byte_shift if name in _BYTE_COLUMNS else part.char_shift if name in _CHAR_COLUMNS else 0
+            column += [(start + shift, end + shift) for start, end in values] if shift else values
     return replace(whole, **columns)

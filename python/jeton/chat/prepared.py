@@ -121,10 +121,9 @@ def _remedy(tok: HasCore) -> str:
     names = presets_for(tok)
     if not names:
         return (
-            f"pass {keyword('template')} with a Jinja template; Jeton's own templates need special tokens that the "
-            "tokenizer lacks; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) "
-            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT) adds those of ChatML; "
-            "jeton.chat_count(tok, messages) (jeton chat count) estimates what OpenAI's API counts"
+            f"pass {keyword('template')} with a Jinja template, or add ChatML's special tokens and template with "
+            "tok = tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens).with_chat_template('chatml') "
+            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT)"
         )
     names = [repr(name) for name in names]
     return (
@@ -148,5 +147,6 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     if missing:
         raise ChatTemplateError(
             f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
-            f"tok.add_tokens({missing!r}) (jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT) adds them"
+            f"add them with tok = tok.add_tokens({missing!r}) "
+            f"(jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT)"
         )

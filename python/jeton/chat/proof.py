@@ -22,6 +22,7 @@ __all__ = [
     "describe_change",
     "describe_difference",
     "locate",
+    "message_range",
     "quoted",
 ]
 
@@ -125,18 +126,7 @@ def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) 
         reply: the sampled text.
     """
     text = rendering.text
-    last, following = start, len(text)  # the end of the message's text, and the start of the next message's text
-    at = 0
-    is_over = False  # set after the reply: a later turn can repeat its fields, such as the called function's name
-    for run in rendering.runs:
-        if at >= start:
-            is_over = is_over or (run.turn is not None and run.turn > message)
-            if run.origin.message is not None and run.origin.message > message:
-                following = at
-                break
-        at += run.length
-        if run.origin.message == message and not is_over:
-            last = max(last, at)
+    last, following = message_range(rendering, message, start)
     end = start + len(reply.text)
     if end >= last and text.startswith(reply.text, start):  # the rendered reply is the sampled text
         if not reply.stop:
@@ -150,6 +140,29 @@ def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) 
         return Located(end, end + len(reply.stop))
     end = last + _overlap(reply.text, text[last:following])
     return Located(end, end)
+
+
+def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, int]:
+    """Returns the end of a message's text in a rendering, and the start of the next message's text.
+
+    Args:
+        rendering: the rendering.
+        message: index of the message.
+        start: first character of its turn, and the first result if the rendering has no text of the message.
+    """
+    last, following = start, len(rendering.text)
+    at = 0
+    is_over = False  # set after the message: a later turn can repeat its fields, such as the called function's name
+    for run in rendering.runs:
+        if at >= start:
+            is_over = is_over or (run.turn is not None and run.turn > message)
+            if run.origin.message is not None and run.origin.message > message:
+                following = at
+                break
+        at += run.length
+        if run.origin.message == message and not is_over:
+            last = max(last, at)
+    return last, following
 
 
 def _overlap(text: str, following: str) -> int:

@@ -235,7 +235,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ConfigError(f"{where} has the key {key!r:.60}, which is not a string", option="messages")
-            fields[_seen(key, origin, where) if depth else key] = _seen(item, origin.inside(key), where, depth + 1)
+            fields[_seen(key, origin, where)] = _seen(item, origin.inside(key), where, depth + 1)
         fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):

@@ -112,7 +112,7 @@ def rows_of(file: str, options: TextOptions) -> DocumentReader:
 def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
     """Converts CORPUS... to the library's corpus: ``-`` to standard input, paths to sources with their weights."""
     if weights and len(weights) != len(places):
-        raise click.UsageError(f"--weight is given {len(weights)} times for {len(places)} CORPUS; pass one for each")
+        raise click.UsageError(f"{len(weights)} --weight for {len(places)} CORPUS; pass one --weight for each CORPUS")
     if "-" not in places:
         return [Source(place, weight) for place, weight in zip(places, weights or [1] * len(places), strict=True)]
     if len(places) > 1:

@@ -40,7 +40,8 @@ MAX_SOURCES = 3
 # Hint at the other policies, which is appended to messages.
 _REPLACE, _SKIP = named('errors="replace"'), named('errors="skip"')
 HINT = f"or pass {_REPLACE} to put U+FFFD there, or {_SKIP} to leave it out"
-_SHOWN_HINT = f", {JetonError(HINT)}"
+ROW_HINT = f"repair the row, or pass {_SKIP} to leave it out"
+_SHOWN_HINTS = (f", {JetonError(HINT)}", f"; {JetonError(ROW_HINT)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,10 @@ class ErrorHandler:
         self.skipped[kind] = Skipped(before.count + 1, places)
         if self._on_skip is not None:
             place = str(source)
-            self._on_skip(kind, place, str(error).removeprefix(f"{place}: ").replace(_SHOWN_HINT, ""))
+            reason = str(error).removeprefix(f"{place}: ")
+            for hint in _SHOWN_HINTS:
+                reason = reason.replace(hint, "")
+            self._on_skip(kind, place, reason)
 
     def encode(self, text: str, source: object, *, file: str) -> bytes | None:
         """Encodes a `str` as UTF-8; returns None if it is skipped. The only possible error is a lone surrogate."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from .._core import TextColumn
 from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
 from ..util.optional import import_optional
-from .error_policy import ErrorHandler
+from .error_policy import ROW_HINT, ErrorHandler
 from .fields import MISSING, ColumnPath, value_at
 from .kept_fields import KeptFields
 from .paths import is_remote
@@ -114,7 +114,9 @@ def _look_again(
         found = (value or text_of)(row, field)
     except BadRowError as bad:
         shown = str(source)
-        error: JetonError = FormatError(f"{shown}: {bad}", format="jsonl", place=f"line {shown.rpartition(':')[2]}")
+        error: JetonError = FormatError(
+            f"{shown}: {bad}; {ROW_HINT}", format="jsonl", place=f"line {shown.rpartition(':')[2]}"
+        )
         handler.skip(bad.kind, shown, error)
         return None
     return handler.encode(found, source, file=name)
@@ -124,7 +126,8 @@ def _parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadRowError("not a JSON row", f"not a JSON row ({error})") from None
+        reason = f"{error.msg}: column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+        raise BadRowError("not a JSON row", f"not a JSON row ({reason})") from None
 
 
 def text_of(row: object, field: str) -> str:

@@ -283,6 +283,8 @@ def _load(
         from . import sentencepiece
 
         return sentencepiece.read(data, source=path)
+    if data.startswith(b"version https://git-lfs"):
+        raise FormatError(f"{path}: a Git LFS pointer, not the file itself; run git lfs pull", place="byte 0")
     is_pair = detection.is_gpt2_pair(data)
     if not is_json and not is_pair and not detection.is_vocab_txt(data):
         if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):

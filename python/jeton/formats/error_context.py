@@ -60,7 +60,7 @@ def refuse_losses(
     for name, what in losses.items():
         if name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"{file or format} does not support {what}; to write the file without it, pass "
+                f"{file or format} does not support {what}; to accept this loss, pass "
                 f"{keyword('accept_loss', list(losses), most=MAX_LOSSES)}",
                 format=format,
                 feature=name,

@@ -292,7 +292,7 @@ def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str])
     if most[0] < len(_PROBES):
         probe = next(text for text, ours, theirs in zip(_PROBES, own, found, strict=True) if ours != theirs)
         losses["pattern"] = (
-            f"how this tokenizer splits text: llama.cpp's nearest pre-tokenizer, {best}, splits {probe!r} differently"
+            f"how this tokenizer splits text: the nearest of its pre-tokenizers, {best}, splits {probe!r} differently"
         )
     return best
 

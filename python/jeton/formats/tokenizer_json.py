@@ -426,7 +426,11 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
         return names[id] if id in names else tok.id_to_token(id)  # `spelling` is imported by the latter
 
     if own and not own.get("losses") and not _same_pipeline(tok, mark, top, token):
-        raise FormatError("model.jeton contradicts the pipeline of the file", place="$.model.jeton")
+        raise FormatError(
+            "the pipeline is not the one that Jeton recorded in $.model.jeton: the file was changed after it was "
+            "saved; undo the change, or delete $.model.jeton to load the file as it is",
+            place="$.model.jeton",
+        )
     return tok
 
 

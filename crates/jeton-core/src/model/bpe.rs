@@ -105,7 +105,7 @@ impl Bpe {
         if vocab.content(left).is_empty() || vocab.content(right).is_empty() && !ends(right) {
             return Err(wrong("a part is empty"));
         }
-        // As in HF: as many bytes as the prefix has are removed from the right part, even if they are not the prefix.
+        // As in HF: the right part loses as many bytes as the prefix has, even if these bytes differ from the prefix.
         let Some(rest) = vocab.content(right).get(self.alphabet.prefix().len()..) else {
             return Err(wrong("the right part is shorter than continuing_subword_prefix"));
         };

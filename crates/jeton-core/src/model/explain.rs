@@ -1,5 +1,5 @@
-//! Lists the merges of one pretoken in order, each with the candidates that it preceded. `why` explains models without
-//! merges.
+//! Lists the merges of one pretoken in order, each with the candidates that come next by rank. `why` explains models
+//! without merges.
 //!
 //! Uses the encoder's linked list and heap, and an ordered set of the mergeable pairs. The result stores the merges,
 //! not the sequence after each merge, so n symbols need O(n) memory and O(n log n) time. Applying the first k merges to

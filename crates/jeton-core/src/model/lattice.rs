@@ -135,7 +135,7 @@ struct Path {
     score: f64, // sum of the scores of its edges
 }
 
-/// SentencePiece's limits: paths created between two prunings, paths in total, and prunings.
+/// SentencePiece's limits: numbers of paths created between two prunings, of all paths, and of prunings.
 const MOST_KEPT: usize = 100_000;
 const MOST_PATHS: usize = 500_000;
 const MOST_CUTS: usize = 10;
@@ -144,7 +144,7 @@ const MOST_CUTS: usize = 10;
 struct Effort {
     paths: usize,
     cuts: usize,
-    most_kept: usize, // number of stored paths from which on the agenda is pruned
+    most_kept: usize, // number of stored paths at which the agenda is pruned
 }
 
 impl Effort {
@@ -204,7 +204,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps the `keep` paths with the best possible scores, and removes nodes that no kept path uses.
+    /// Keeps the `keep` paths that can reach the best scores, and removes stored paths that no kept path contains.
     fn cut_back(&mut self, keep: usize) {
         let (mut paths, mut moved) = (Vec::new(), HashMap::new());
         let kept: Vec<OpenPath> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();

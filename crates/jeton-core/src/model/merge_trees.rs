@@ -5,8 +5,8 @@
 //! with their merges, and each remaining entry keeps its whole tree. Then text whose tokens all remain keeps its
 //! encoding: at every step the chosen merge still exists, and no merge was added.
 //!
-//! For a merge list, apply all merges with other results to the units of an entry. If a pair remains, it is the last
-//! merge of the entry. Otherwise, no merges form the entry.
+//! To find the last merge of an entry in a merge list, apply to its units all merges that have another result than the
+//! entry. If a pair remains, it is the last merge. Otherwise, no merges form the entry.
 //!
 //! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE if a piece contains a character
 //! that is not a piece; such models are refused.

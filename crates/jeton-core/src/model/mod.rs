@@ -195,7 +195,7 @@ impl Model {
         }
     }
 
-    /// Returns the prefix of the content of a token that continues a pretoken (`##`). It has no bytes in the text.
+    /// Returns the prefix of the content of a token that continues a pretoken (`##`). The text has no bytes for it.
     pub fn continuing_prefix(&self) -> &str {
         match self {
             Self::Bpe(model) => model.alphabet.prefix(),

@@ -132,7 +132,7 @@ impl Model {
     /// none).
     ///
     /// `"added"` in the options of HF's models lists the added tokens that are not special and are also entries of the
-    /// model. The list can omit BPE's tokens in merges and Unigram's tokens with a score.
+    /// model. The list can omit added tokens that are in BPE's merges, or that have a score in Unigram.
     ///
     /// # Errors
     /// [`Error::config`] for invalid options, and as the models' constructors.

@@ -46,8 +46,8 @@ const FROZEN: u32 = 1 << 31;
 const BYTES_PER_ENTRY: usize = 2;
 
 /// Cost of an entry in bytes of texts that were not announced ([`super::Model::announce`]). It is higher than
-/// [`BYTES_PER_ENTRY`], so that announced texts do not reach it although normalization lengthens them. `announce` is
-/// interruptible; encoding a short text is not.
+/// [`BYTES_PER_ENTRY`], so that announced texts stay below this cost even if normalization lengthens them.
+/// `announce` is interruptible; encoding a short text is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.

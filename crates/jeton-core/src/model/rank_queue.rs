@@ -1,12 +1,13 @@
-//! Priority queue of (rank, position): lowest rank first, leftmost position among equal ranks.
+//! Priority queue of (rank, position). Pops the lowest rank first, and among equal ranks the leftmost position.
 //!
-//! A long sequence has far more positions than ranks. So the heap holds each rank once, and a linked list holds the
-//! positions of each rank. The positions of the lowest rank are popped from left to right. A new merge nearly always
-//! has a higher rank, and its position is appended to the list of that rank. If a vocabulary was not trained, the rank
-//! of a new merge can be lower or equal; its position is then pushed to a small second heap.
+//! A long sequence has far more positions than ranks. So the heap contains each rank once, and each rank has a linked
+//! list of its positions. The positions of the lowest rank (the current rank) are popped from left to right. A new
+//! merge nearly always has a higher rank than the current one, so its position is appended to the list of its rank. If
+//! a vocabulary was not trained, the rank of a new merge can be lower than the current rank or equal to it. Its
+//! position is then pushed to a small second heap.
 //!
-//! Cost: O(1) for positions pushed in order, else O(log n). Slow path: one heap of (rank, position); the tests compare
-//! with it.
+//! Cost: O(1) for positions pushed in order, else O(log n). Plain version, with which the tests compare: one heap of
+//! (rank, position).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -169,8 +169,8 @@ impl Tokens {
     /// tokens.
     ///
     /// Merges are undone from the last one back. Before the later of the two last merges, a part of that token was
-    /// adjacent to the other token. If this part and the other token have a merge of lower rank, that merge came first;
-    /// if the ranks are equal, the left one came first.
+    /// adjacent to the other token. If this part and the other token have a merge of lower rank than the
+    /// undone merge, it came first; if the ranks are equal, the left one came first.
     #[inline]
     fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);
@@ -291,13 +291,13 @@ impl Side for AtEnd {
     }
 }
 
-/// Tokens at one side (prefixes or suffixes) of each token.
+/// For each token, the tokens at one side of it: its prefixes or its suffixes.
 struct Inside {
     longest: Vec<(u32, u8)>, // index and length of the longest token at this side
     lengths: Vec<u64>,       // bit set of the lengths of all tokens at this side
 }
 
-/// A token in alphabetical order.
+/// An element of a list of tokens in alphabetical order.
 #[derive(Clone, Copy, Default)]
 struct Sorted {
     eight: u64,

@@ -60,10 +60,10 @@ impl TokenParts {
         self.stay_apart(pairs, left, right, false)
     }
 
-    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, only merges before both tokens
-    /// are formed count.
+    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, ignores merges after both tokens
+    /// are formed.
     fn stay_apart(&self, pairs: &Pairs, mut left: u32, mut right: u32, until_both: bool) -> bool {
-        let mut limit = if until_both { 0 } else { u32::MAX }; // a lower `order` precedes the last undone merge
+        let mut limit = if until_both { 0 } else { u32::MAX }; // merges of lower `order` precede the last undone merge
         loop {
             if pairs.get(left, right).is_some_and(|merge| merge.rank < limit.saturating_sub(1)) {
                 return false;

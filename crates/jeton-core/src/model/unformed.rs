@@ -9,10 +9,10 @@
 //! segmentation. The difference must exceed the rounding error.
 //!
 //! An entry that ends inside a character is followed by a continuation byte. The entry is not formed if a part at its
-//! right edge merges with the byte before this part merges to the left. Two conditions ensure this. First, the merge of
-//! the part with the byte has a lower rank than the merge of the part to the left. Second, every merge of the byte with
-//! a following token has a higher rank than the merge with the byte and than all merges inside the part; otherwise the
-//! byte could merge to the right first.
+//! right edge merges with this byte earlier than with its left neighbor. Two conditions ensure this. First, the merge
+//! of the part with the byte has a lower rank than the merge of the part to the left. Second, every merge of the byte
+//! with a following token has a higher rank than the merge of the part with the byte and than all merges inside the
+//! part; otherwise, the byte could merge to the right first.
 //!
 //! Cost: building the merge trees; for an entry that ends inside a character, a lookup for each part at its right edge;
 //! for Unigram, the pieces inside each entry.
@@ -216,8 +216,8 @@ fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
 
-/// Returns for each entry whether all leaves of its tree are initial symbols. Each part is shorter than the whole, or
-/// is the end of a word.
+/// Returns for each entry whether all leaves of its tree are initial symbols. Parts form no cycle, because each
+/// part is shorter than the whole, or is the end of a word.
 fn formed(trees: &MergeTrees) -> Vec<bool> {
     let len = trees.left.len();
     let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());

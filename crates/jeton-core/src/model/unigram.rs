@@ -291,7 +291,7 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // The rounding error of an addition is at most 2^-8, for sums of at most 2^17, plus 2^-24 of the current sum.
+        // Rounding error of an addition: at most 2^-8 after another sum (at most 2^17), plus 2^-24 of the current sum.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;

@@ -118,7 +118,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Self { unknown, text, out, at: 0, run: None, spelled: None }
     }
 
-    /// Makes the writer look up each run of unknown characters with `spelled` before it is replaced.
+    /// Makes the writer look up each run of unknown characters with `spelled` before the run is replaced.
     pub fn looking_up(self, spelled: SpellUnknown<'w>) -> Self {
         Self { spelled: Some(spelled), ..self }
     }

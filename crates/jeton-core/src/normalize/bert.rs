@@ -85,7 +85,7 @@ impl Bert {
             if bits & ORDERED == 0 {
                 new.clear();
                 let mut len = 0;
-                // Processes the following characters together with it, up to 64.
+                // Processes this character together with the following ones, up to 64 in total.
                 for c in rest.chars().take(64) {
                     let bits = properties.of(c) & touched;
                     if bits == 0 || bits & ORDERED != 0 {

@@ -192,7 +192,7 @@ impl SentencePiece {
         let mut done = 0;
         let spaces_alone = self.simple == [true; 256];
         loop {
-            // If only spaces change, the 64 bytes of a step without a space are copied.
+            // If only spaces change, a step of 64 bytes without a space is copied.
             let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
             if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
                 let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);

@@ -60,7 +60,7 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// Characters whose runs the matcher has to split again, because a lookahead decides where they end.
+    /// Characters whose runs the matcher has to split again, because a lookahead decides where pretokens end in them.
     runs: Option<ClassUnicode>,
 }
 
@@ -134,7 +134,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Compiles a pattern in tiktoken's dialect. The published text of a named pattern is as fast as its name.
+    /// Compiles a pattern in tiktoken's dialect. For the published text of a named pattern, returns the
+    /// named pattern.
     ///
     /// # Errors
     /// `Config` if the pattern does not compile, with position and reason.

@@ -38,7 +38,7 @@ pub(crate) struct Adjacency {
 struct PairTable {
     class_of: PropertyTable,
     num_classes: usize,
-    /// Effect for each pair of classes, on the first character of each class.
+    /// Effect for each pair of classes, computed for the first character of each class.
     effects: Vec<PairEffect>,
 }
 
@@ -50,16 +50,16 @@ struct Leaf {
     follow: Vec<usize>,
     /// True if an assertion about the end of the text or line can be checked directly after this leaf.
     asserts_end: bool,
-    /// If Some, a single character of the set is a match of the whole pattern, unless one of these leaves also contains
-    /// the character.
+    /// If Some, a single character of the set is a match of the whole pattern, unless one of the listed leaves also
+    /// contains the character.
     alone: Option<Vec<usize>>,
 }
 
-/// Leaves at which the paths through a node begin and end.
+/// First and last leaves of the paths through a node of the syntax tree.
 #[derive(Debug, Default)]
 struct Paths {
     can_be_empty: bool,
-    /// Leaves that can be read first; [`END`] for an assertion about the end.
+    /// Leaves that can be read first. Includes [`END`] if an assertion about the end can be checked first.
     first: Vec<usize>,
     /// Leaves that can be read last.
     last: Vec<usize>,

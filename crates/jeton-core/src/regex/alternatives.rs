@@ -33,7 +33,7 @@ impl Alternatives {
     }
 }
 
-/// Finds the alternatives of the matches of one text.
+/// Finds, for matches in one text, the alternatives that produced them.
 pub(crate) struct AlternativeFinder<'t>(Vec<Matcher<'t>>);
 
 impl AlternativeFinder<'_> {

@@ -22,7 +22,7 @@ const SURROGATES: (u32, u32) = (0xD800, 0xE000);
 /// Maximum number of classes. A class is stored in a byte, and a few values are reserved.
 const MAX_CLASSES: usize = 250;
 
-/// Value in [`CharacterClasses::of_byte`] of a first byte whose characters belong to several classes.
+/// Value in [`CharacterClasses::of_byte`] for a first byte with characters of several classes.
 pub(crate) const MIXED: u8 = u8::MAX;
 
 /// Bit set of classes.

@@ -5,7 +5,7 @@
 //! | Oniguruma | tiktoken |
 //! |---|---|
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
-//! | `^`, `$` | lookarounds, since they always match at lines |
+//! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
 //! | `\w`, `\b` | properties: Latin-1's `²³¹¼½¾` are word characters outside of brackets, the joiners are not |
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |

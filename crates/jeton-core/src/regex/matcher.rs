@@ -176,7 +176,7 @@ impl<'t> Matcher<'t> {
         Ok(Decided::Open(from))
     }
 
-    /// Records it if an attempt reads at the end of the text.
+    /// Sets `at_end` if an attempt reads at the end of the text.
     #[inline(always)]
     fn reads<const WATCHES: bool>(&mut self, at: usize) {
         if WATCHES {

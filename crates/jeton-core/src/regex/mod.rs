@@ -9,7 +9,7 @@
 //! program         tree → instructions
 //! matcher         instructions × text → matches
 //! failure_cache   memoized failures of a search
-//! alternatives    alternative of a pattern that made a match
+//! alternatives    which alternative of a pattern produced a match
 //! adjacency       pairs of characters that no match contains
 //! to_oniguruma    tree → regex for HF tokenizers
 //! from_oniguruma  regex of HF tokenizers → text in Jeton's dialect

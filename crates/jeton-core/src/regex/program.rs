@@ -160,9 +160,9 @@ struct Compiler<'t> {
     program: Program,
     /// Ranges of a set → index of the set.
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// Address of a node → result of [`Compiler::class`], because an interval compiles its body many times.
+    /// Address of a node → cached result of [`Compiler::class`]. An interval compiles its body many times.
     class_of: HashMap<*const SyntaxNode, Option<usize>>,
-    /// Address of a node → result of [`Compiler::guard`].
+    /// Address of a node → cached result of [`Compiler::guard`].
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// Borrows the tree, so that its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,

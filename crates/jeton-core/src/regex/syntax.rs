@@ -477,7 +477,7 @@ impl Parser<'_> {
         Ok(Escape::Literal(c))
     }
 
-    /// Parses `digits` hexadecimal digits, or any number in braces.
+    /// Parses `digits` hexadecimal digits, or any number of digits in braces.
     fn hex(&mut self, digits: usize) -> Parsed<char> {
         let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let text = if self.eat("{") {

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `x{n,m}+` | `(?>x{n,m})`, since `+` after an interval repeats it |
 //! | `x{n}?` | `x{n}`, since `?` after `{n}` makes it optional |
-//! | `^`, `$` | `\A`, `\z`, since they always match at lines |
+//! | `^`, `$` | `\A`, `\z`, since Oniguruma's `^` and `$` always match at lines |
 //! | `(?m)^`, `(?m)$`, `\b` | lookarounds with the same set, since line ends and words are defined differently |
 //! | `.`, `(?s).` | `[^\n]`, `[\s\S]`, since flags have other letters |
 //! | `(?i:x)` | all cases: `[Xx]`, since case folds to several characters (`ß` to `ss`) |

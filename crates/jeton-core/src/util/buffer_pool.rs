@@ -12,7 +12,7 @@ use crate::util::atomic_cell::AtomicCell;
 /// Buffers of ids.
 pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());
 
-/// Buffers of copies of ids.
+/// Buffers for copies of ids that a caller passes.
 pub static COPIES: BufferPool<u32> = BufferPool(AtomicCell::new());
 
 /// Buffers of text.

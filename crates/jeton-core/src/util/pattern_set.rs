@@ -88,7 +88,7 @@ impl PatternSet {
     }
 
     /// Returns the leftmost match that begins at or after `from`, and among matches with this start the longest.
-    /// `candidates` is the state of the search: pass the value of the previous call with this text and set.
+    /// `candidates` is the state of the search: pass the value of the previous call for the same text.
     #[inline]
     pub fn find(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<PatternMatch> {
         let (mut node, mut last) = (ROOT, None);
@@ -174,7 +174,7 @@ fn ranges(has: &[bool; 256]) -> Vec<(u8, u8)> {
     halves.concat()
 }
 
-/// Returns the failure link of a node below the first level at which no pattern ends. The link is the node of the
+/// Returns the failure link of a node that is below the first level and ends no pattern. The link is the node of the
 /// longest proper suffix, computed from the links of nodes at smaller depths.
 fn next_link(trie: &Trie, links: &[u32], node: u32) -> u32 {
     let (parent, byte) = trie.parent(node);

@@ -79,8 +79,8 @@ impl ShortKey {
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer whose order is the order of strings of up to 15 bytes. The integer plus one is greater than
-    /// the integers of all strings with the same 15 bytes.
+    /// Returns an integer whose order is the order of strings of up to 15 bytes. If a string has 15 bytes, its integer
+    /// plus one is greater than the integers of all strings that padding extends to the same bytes.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

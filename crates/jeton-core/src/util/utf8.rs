@@ -8,7 +8,7 @@
 use crate::util::buffer_pool;
 use crate::util::simd::{self, Detected, Portable};
 
-/// Returns the text as a string if it is valid UTF-8. Beyond ASCII, it is several times as fast as
+/// Returns the text as a string if it is valid UTF-8. Beyond ASCII, this is several times as fast as
 /// [`std::str::from_utf8`].
 #[inline]
 pub fn validated(text: &[u8]) -> Option<&str> {

@@ -40,7 +40,7 @@ use crate::vocab::{Kind, Vocab};
 #[derive(Debug, Clone)]
 pub struct Fast {
     ranks: Ranks,
-    results: Vec<u32>, // rank -> id, NO_SYMBOL if a rank has several; empty if rank and id are equal
+    results: Vec<u32>, // rank -> id, NO_SYMBOL if a rank has several ids; empty if each rank equals its id
     initial: InitialSymbols,
     apart: Apart,
     marks: Marks, // how texts spell `▁`
@@ -346,7 +346,8 @@ impl Fast {
     }
 }
 
-/// Returns the result of each rank, [`NO_SYMBOL`] for a rank with several; None if an id or a rank is too large.
+/// Returns the result of each rank, [`NO_SYMBOL`] for a rank with several results. None if an id or a rank is too
+/// large.
 fn results(pairs: &Pairs) -> Option<Vec<u32>> {
     const NONE_YET: u32 = u32::MAX;
     let mut results = Vec::new();

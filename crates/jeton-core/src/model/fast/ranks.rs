@@ -186,6 +186,6 @@ mod tests {
         assert!(!built(NO_SYMBOL, 1, 0, 2));
         assert!(!built(0, NO_SYMBOL, 0, 2));
         assert!(!built(0, 1, NO_RANK as u32, 2));
-        assert!(!built(0, 1, 0, NO_SYMBOL)); // a result may be a part of other merges, with a rank of tiktoken's files
+        assert!(!built(0, 1, 0, NO_SYMBOL)); // refused, because a result can be a part of other merges
     }
 }

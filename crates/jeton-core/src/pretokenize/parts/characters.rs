@@ -5,7 +5,7 @@
 //! properties have changed since. build.rs writes the ranges of all sets except scripts. Each set was compared with the
 //! wheel's set for every code point.
 //!
-//! | set | Unicode version there | from |
+//! | set | Unicode version in HF | from |
 //! |---|---|---|
 //! | punctuation | 8 | crate `unicode_categories` 0.1, and ASCII's punctuation |
 //! | number | 17 | `char::is_numeric`, pinned, because the compiler's version varies |

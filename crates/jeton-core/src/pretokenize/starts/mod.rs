@@ -42,7 +42,7 @@ const WINDOW: usize = 1 << 14;
 /// can read much of the text.
 const FINDS_BETWEEN_CHECKS: usize = 16;
 
-/// Buffers for the starts of one window.
+/// Buffers for finding the starts of the pretokens in one window.
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
     bits: Vec<u64>,

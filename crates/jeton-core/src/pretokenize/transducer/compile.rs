@@ -104,8 +104,8 @@ impl Transition for Entry {
     }
 }
 
-/// A pattern that recognizes each boundary at the next character. A step is true if a pretoken ends before the class
-/// that it reads, and has the next state.
+/// A pattern that recognizes each boundary at the next character. Each step has a flag, which is true if a pretoken
+/// ends before the class that the step reads, and the next state.
 struct Cutter {
     steps: Vec<(bool, u16)>,
     width: usize,

@@ -259,8 +259,8 @@ mod x86 {
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast()));
                     for (found, own) in found.iter_mut().zip([self.0, self.1]) {
-                        // The high bit of `low` is set unless the byte belongs to this row; for such a byte, the
-                        // shuffle gives 0.
+                        // The high bit of `low` is set if the byte does not belong to this row; the shuffle then
+                        // gives 0.
                         let low = _mm256_xor_si256(own, _mm256_set1_epi8((high << 4) as i8));
                         let low = _mm256_adds_epu8(low, _mm256_set1_epi8(0x70));
                         *found = _mm256_or_si256(*found, _mm256_shuffle_epi8(row, low));
@@ -333,7 +333,7 @@ mod x86 {
                 let mut found = _mm512_setzero_si512();
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast()));
-                    // The high bit of `low` is set unless the byte belongs to this row, as for AVX2.
+                    // The high bit of `low` is set if the byte does not belong to this row, as for AVX2.
                     let low = _mm512_xor_si512(self.0, _mm512_set1_epi8((high << 4) as i8));
                     let low = _mm512_adds_epu8(low, _mm512_set1_epi8(0x70));
                     found = _mm512_or_si512(found, _mm512_shuffle_epi8(row, low));
