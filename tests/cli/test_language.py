@@ -361,8 +361,8 @@ def test_warnings_are_chinese(run: Run, chinese: None, path: Path, tmp_path: Pat
     assert result.err == f"jeton: 警告：{file} 是文件名，但按文本编码；用 --files 读取文件\n"
     result = run("train", file, "-o", tmp_path / "out.json", "--progress", "none")
     assert result.err.splitlines()[:2] == [
-        "jeton: 警告：训练提前结束：完成 31744 次合并中的 2 次后，已没有可合并的相邻对；词表有 258 个条目",
-        "读取  1 个文档，共 3 字节；1 个预切分片段，其中 1 个不同",
+        "jeton: 警告：训练提前结束：共 31744 次合并，完成 2 次后已没有可合并的相邻对；词表有 258 个条目",
+        "读取  1 个文档，共 3 字节；1 个预切分片段，去重后 1 个",
     ]
 
 
