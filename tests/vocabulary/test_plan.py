@@ -82,7 +82,9 @@ def test_a_plan_without_rows_has_a_summary() -> None:
 
 def growing(before: int, after: int) -> Plan:
     """A plan from a tokenizer of some entries to one of more, which are new."""
-    old, new = (jeton.Tokenizer.from_merges({id: str(id).encode() for id in range(size)}, []) for size in (before, after))
+    old, new = (
+        jeton.Tokenizer.from_merges({id: str(id).encode() for id in range(size)}, []) for size in (before, after)
+    )
     ids = np.arange(after)
     return Plan.make(old, new, np.where(ids < before, ids, -1))
 
@@ -132,11 +134,11 @@ def test_id_map_is_the_inverse_of_the_copies() -> None:
 def test_methods_for_new_entries() -> None:
     plan = growing(3, 5)
     assert [plan.by("noise", seed=7).of(id) for id in (2, 3, 4)] == [("copy", 2), ("noise", 7), ("noise", 7)]
-    mixed = plan.by(lambda id, token: {2: 0.5, 1: 2} if token == b"4" else {}, seed=(1 << 63) - 1)
+    mixed = plan.by(lambda id, token: {2: 0.5, 0: 2} if token == b"4" else {}, seed=(1 << 63) - 1)
     mixed.verify()
-    assert [mixed.of(id) for id in (3, 4)] == [("noise", (1 << 63) - 1), ("mean", {1: 2.0, 2: 0.5})]
+    assert [mixed.of(id) for id in (3, 4)] == [("noise", (1 << 63) - 1), ("mean", {0: 2.0, 2: 0.5})]
     assert (mixed.method, mixed.summary()) == ("<lambda>", "3 copied, 1 by <lambda>, 1 noise")
-    assert mixed.mixed_from.tolist() == [1, 2]  # in order, as from every other method
+    assert mixed.mixed_from.tolist() == [0, 2]  # in order, as from every other method
     donor = jeton.Tokenizer.from_merges({0: b"4", 1: b"x", 2: b"0"}, [])
     theirs = mixed.by("donor", donor=donor, seed=1)
     theirs.verify()
@@ -276,3 +278,7 @@ def test_kinds_of_entries() -> None:
     trees = MergeTrees(kinds, np.array([-1, 0, -1, 0, 0, 0, 0, 0]), kinds, kinds == 2)
     assert trees.is_ordinary.tolist() == [False, True, True, *[False] * 5]  # a token, one that ends a word
     assert trees.is_reached.tolist() == [False, True, True, *[False] * 5]
+
+
+def test_a_plan_shows_its_columns_only() -> None:
+    assert "okenizer" not in repr(growing(1, 2)).replace("tokenizers", "")
