@@ -316,7 +316,8 @@ def test_defaults_of_a_class_stay_without_its_name(name: str | None, defaults: l
             {"tokenizer_class": "X", "bos_token": {"content": "<s>"}, "eos_token": "</s>"},
         ),
         (
-            Definition(template=template_of([1, "A"], [1, "A", ("B", 1)]), config={"clean_up_tokenization_spaces": True}),
+            Definition(template=template_of([1, "A"], [1, "A", ("B", 1)]),
+                       config={"clean_up_tokenization_spaces": True}),
             {
                 "tokenizer_class": "PreTrainedTokenizerFast",
                 "clean_up_tokenization_spaces": True,
@@ -352,7 +353,8 @@ TOK = jeton.Tokenizer.from_merges({id: bytes([id]) for id in range(256)}, [], sp
     [
         ({}, {256: AddedToken("<s>")}),
         ({"bos_token": "<s>"}, {256: AddedToken("<s>")}),
-        ({"bos_token": "</s>", "pad_token": "a"}, {256: AddedToken("<s>"), 257: AddedToken("</s>"), 97: AddedToken("a")}),
+        ({"bos_token": "</s>", "pad_token": "a"},
+         {256: AddedToken("<s>"), 257: AddedToken("</s>"), 97: AddedToken("a")}),
         (
             {"added_tokens_decoder": {"258": {"content": "<y>"}, "257": {"content": "<x>", "special": True}},
              "bos_token": "<y>"},
@@ -360,7 +362,8 @@ TOK = jeton.Tokenizer.from_merges({id: bytes([id]) for id in range(256)}, [], sp
         ),
         ({"added_tokens_decoder": {"258": {"content": "<x>"}}}, None),
         ({"added_tokens_decoder": {"98": {"content": "a"}}}, None),
-        ({"added_tokens_decoder": {"97": {"content": "a"}}}, {256: AddedToken("<s>"), 97: AddedToken("a", special=False)}),
+        ({"added_tokens_decoder": {"97": {"content": "a"}}},
+         {256: AddedToken("<s>"), 97: AddedToken("a", special=False)}),
     ],
 )  # fmt: skip
 def test_tokens_that_only_the_configuration_names(config: dict[str, Any], expected: Any) -> None:
