@@ -274,8 +274,13 @@ LISTED = {
                 *(AddedToken("<x>", special=False), AddedToken("<s>")),
             ],
         ),
-        ({"unk_token": {"content": "<own>"}}, 4, [*(AddedToken("<own>"), AddedToken("<s>")), *(AddedToken("<own>"), AddedToken("<a>"))]),
-        ({"additional_special_tokens": [{"content": "<own>"}, "<z>"]}, 4, [*(AddedToken("<own>"), AddedToken("<s>")), *(AddedToken("<own>"), AddedToken("<a>"))]),
+        *(
+            (config, 4, [AddedToken("<own>"), AddedToken("<s>"), AddedToken("<own>"), AddedToken("<a>")])
+            for config in (
+                {"unk_token": {"content": "<own>"}},
+                {"additional_special_tokens": [{"content": "<own>"}, "<z>"]},
+            )
+        ),
     ],
 )  # fmt: skip
 def test_the_order_of_added_tokens(config: dict[str, Any], version: Any, expected: list[AddedToken]) -> None:

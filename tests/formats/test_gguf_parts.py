@@ -253,7 +253,7 @@ def test_pre_tokenizers_by_case() -> None:
     assert flags["sarvam-moe"] == (False, False, True)
     assert flags["qwen2"] == flags["default"] == flags["gpt-2"] == (False, False, False)
     assert sum(any(each) for each in flags.values()) == 19
-    with pytest.raises(UnsupportedFeatureError, match="the tokenizer 'rwkv' of llama.cpp is not supported"):
+    with pytest.raises(UnsupportedFeatureError, match=r"the tokenizer 'rwkv' of llama\.cpp is not supported"):
         gguf.tokenizer_of({f"{KEYS}model": b"rwkv", f"{KEYS}tokens": [b"a"]})
 
 
