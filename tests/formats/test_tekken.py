@@ -93,7 +93,7 @@ def damaged(config: dict[str, Any] | None = None, **top: Any) -> bytes:
 @pytest.mark.parametrize(
     ("data", "place"),
     [
-        (b'{"vocab": [], "config": []}', "$.config"),
+        (file(b"ab").replace(b'"config": {', b'"config": [], "other": {'), "$.config"),
         (damaged({"default_num_special_tokens": None}), "$.config.default_num_special_tokens"),
         (damaged({"default_num_special_tokens": True}), "$.config.default_num_special_tokens"),
         (damaged({"default_num_special_tokens": -1}), "$.config.default_num_special_tokens"),
@@ -162,15 +162,14 @@ def test_the_content_of_a_written_file() -> None:
 def test_every_loss_is_named() -> None:
     tok = tekken.read(damaged(special_tokens=[{"rank": 0, "token_str": "<s>"}]), source="x")
     core = tok._core.vocabulary()
+    digits = replace(tok.definition, pretokenizer=({"type": "Digits", "individual_digits": True},))
     cases = {
         "template": tok._derived(definition=replace(tok.definition, template=None), vocabulary=core),
         "roles": tok.with_roles(bos=None),
         "chat_template": tok._with_facts(chat_template="x"),
         "normalizer": jeton.Tokenizer(replace(tok.definition, normalizer=({"type": "NFC"},)), core),
-        "pattern": jeton.Tokenizer(
-            replace(tok.definition, pretokenizer=({"type": "Digits", "individual_digits": True},)), core
-        ),
-        "added_tokens": tok.add_tokens([jeton.AddedToken("x", special=False, lstrip=True)]),
+        "pattern": jeton.Tokenizer(digits, core),
+        "added_tokens": tok.add_tokens([jeton.AddedToken("<y>", special=False, lstrip=True)]),
     }
     for feature, case in cases.items():
         with pytest.raises(jeton.UnsupportedFeatureError) as caught:
