@@ -12,7 +12,7 @@ from jeton.definition import Bpe, Definition, Unigram, template_of
 from jeton.errors import FormatError, UnsupportedFeatureError
 from jeton.formats import class_pipelines as pipelines
 from jeton.formats import layout as layouts
-from jeton.tokens.added import AddedToken
+from jeton.tokens.added import AddedToken, with_added_tokens
 
 LLAMA, CODE, GEMMA, T5 = "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "T5Tokenizer"
 XLMR, CAMEMBERT, MBART, MBART50 = "XLMRobertaTokenizer", "CamembertTokenizer", "MBartTokenizer", "MBart50Tokenizer"
@@ -485,3 +485,39 @@ def test_layouts_of_the_caller() -> None:
     assert layouts.template(spelled, vocabulary) == template_of(["A", 1], ["A", 1, "B"])
     with pytest.raises(jeton.ConfigError, match="names '<x>', which is not in"):
         layouts.template({"single": ["<x>", "A"]}, vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "roles", "expected"),
+    [
+        (XLMR, 4, {"bos": "<b>"}, {}),
+        (XLMR, 5, {"bos": "<b>", "unk": "<u>", "eos": "<e>", "pad": "<p>", "mask": "<m>"},
+         {0: "<b>", 1: "<p>", 2: "<e>", 3: "<u>", 9: "<m>"}),
+        (XLMR, 5, {"unk": "<u>"}, {3: "<u>"}),
+        (MBART50, 5, {"cls": "<c>", "bos": "<b>"}, {0: "<c>"}),
+        (LLAMA, 5, {"bos": "<b>"}, {}),
+        (GEMMA, 5, {"bos": "<b>"}, {}),
+        (GEMMA, 4, {"bos": "<b>", "pad": "<p>"}, {0: "<p>", 2: "<b>", 8: "\t"}),
+        (T5, 4, {}, {10: "<extra_id_1>", 11: "<extra_id_0>"}),
+        (T5, 5, {}, {10: "<extra_id_1>", 11: "<extra_id_0>"}),
+    ],
+)  # fmt: skip
+def test_names_of_pieces(name: str, version: Any, roles: dict[str, str], expected: dict[int, str]) -> None:
+    contents = [b"<s>", b"<pad>", b"</s>", b"a", b"b", b"c", b"d", b"e", b"<0x09>", b"f"]
+    plain = Vocabulary([*range(3, 10)], [1] * 7, contents[3:], [], [0.0] * 10)
+    special = [(id, AddedToken(contents[id].decode())) for id in range(3)]
+    pieces = with_added_tokens(plain, special)
+    tokens = {role: AddedToken(token) for role, token in roles.items()}
+    config = {"tokenizer_class": name, "extra_ids": 2}
+    found = pipelines._renamed(pieces, config, name, version, tokens, "<unk>")
+    before = dict(zip(*pieces.columns()[::2], strict=True))
+    after = dict(zip(*found.columns()[::2], strict=True))
+    assert after == {**before, **{id: token.encode() for id, token in expected.items()}}
+
+
+def test_gemma_needs_three_control_pieces() -> None:
+    plain = Vocabulary([0, 1, 2], [1] * 3, [b"a", b"b", b"c"], [], [0.0] * 3)
+    for special in ([], [(0, AddedToken("a")), (1, AddedToken("b"))], [(0, AddedToken("<unk>")), (1, AddedToken("b"))]):
+        pieces = with_added_tokens(plain, special) if special else plain
+        with pytest.raises(UnsupportedFeatureError, match="replaces the first three pieces"):
+            pipelines._renamed(pieces, {"tokenizer_class": GEMMA}, GEMMA, 4, {}, "<unk>")

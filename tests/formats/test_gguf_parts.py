@@ -21,6 +21,8 @@ from jeton.formats.gguf_differences import _differences
 from jeton.formats.gguf_file import Header, read_header, write_file
 from jeton.formats.gguf_pre import PRE, Pre, has_case
 from jeton.tokens.added import AddedToken
+from jeton.tokens.kinds import BYTE
+from tests.formats import test_gguf as samples
 from tests.formats.gguf_writer import gguf as file_of
 from tests.formats.gguf_writer import string
 
@@ -694,3 +696,34 @@ def test_a_limit_of_characters_of_a_word_is_a_loss(tmp_path: Path) -> None:
     tok.save(tmp_path / "x.gguf", accept_loss=["normalizer", "pretokenizer", "model"])
     assert jeton.load(tmp_path / "x.gguf").encode("low lowest") == tok.encode("low lowest")
     assert replace(tok.definition) == tok.definition
+
+
+@pytest.mark.parametrize(
+    ("values", "model"),
+    [
+        (samples.bpe(), Bpe()),
+        (samples.bpe(pre="llama-bpe", bos_token_id=13), Bpe(whole_first=True)),
+        (samples.spm(), Pieces("<unk>", byte_fallback=True)),
+        (samples.bert(), WordPiece("[UNK]", max_chars_per_word=(1 << 32) - 1)),
+        (samples.unigram(), Unigram("<unk>")),
+        (samples.gemma(), Bpe("char", unk_token=None, fuse_unk=True, byte_fallback=True)),
+        (samples.gemma(unknown_token_id=3), Bpe("char", unk_token="<unk>", fuse_unk=True, byte_fallback=True)),
+    ],
+)
+def test_models_of_the_metadata(values: dict[str, Any], model: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.gguf").write_bytes(file_of(values))
+    assert gguf.read(str(tmp_path / "x.gguf")).definition.model == model
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_pieces_of_bytes(always: bool, tmp_path: Path) -> None:
+    """With user-defined tokens, the pieces are those of a list of merges."""
+    values = samples.spm()
+    if always:
+        for name, value in (("tokens", "<tool>"), ("scores", 0.0), ("token_type", 4)):
+            values[KEYS + name] = [*values[KEYS + name], value]
+    (tmp_path / "x.gguf").write_bytes(file_of(values))
+    tok = gguf.read(str(tmp_path / "x.gguf"))
+    assert tok._core.ids_of(BYTE) == ([] if always else [*range(3, 259)])
+    expected = Bpe("char", unk_token="<unk>", fuse_unk=True, byte_fallback=True)
+    assert tok.definition.model == (expected if always else Pieces("<unk>", byte_fallback=True))
