@@ -330,6 +330,7 @@ def test_sequences_are_flattened(spelled: Any, expected: Any) -> None:
     error = UnsupportedFeatureError if expected == "Shout" else FormatError
     with pytest.raises(error) as caught:
         flat()
+    assert type(caught.value) is error
     assert caught.value.place == ("$.normalizer" if expected == "Shout" else expected)
 
 

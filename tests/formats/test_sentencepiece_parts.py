@@ -6,6 +6,7 @@ import itertools
 import json
 import lzma
 import random
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -586,3 +587,24 @@ def test_decoders_become_sentencepieces(
         "treat_whitespace_as_suffix": False,
         "unk_surface": "u",
     }
+
+
+@pytest.mark.parametrize(
+    ("single", "fallback", "expected"),
+    [
+        (False, False, ["single_precision"]),
+        (False, True, ["single_precision", "byte_fallback"]),
+        (True, False, []),
+        (True, True, []),
+    ],
+)
+def test_losses_of_a_unigram_model(single: bool, fallback: bool, expected: list[str]) -> None:
+    pieces = [["<unk>", 0.0], *([[token, -9.0] for token in BYTES] if fallback else []), ["a", -1.0], [SPACE, -2.0]]
+    facts = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": fallback}
+    top = {"added_tokens": [UNK], "normalizer": ESCAPE, "decoder": decoder(fallback=fallback), "model": facts}
+    tok = load(json.dumps(top).encode())
+    definition = replace(tok.definition, model=replace(tok.definition.model, single_precision=single))
+    losses: dict[str, str] = {}
+    made = converted(jeton.Tokenizer(definition, tok._core.vocabulary()), losses)
+    assert [*losses] == expected
+    assert made.definition.model == Unigram("<unk>", byte_fallback=fallback, single_precision=True)

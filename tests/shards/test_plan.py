@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -562,6 +563,19 @@ def test_the_identity_of_a_task_has_all_that_determines_its_bytes(
     assert len({plan.identity(number) for number in range(plan.num_tasks)}) == plan.num_tasks
 
 
+def test_the_order_of_options_does_not_change_the_digest() -> None:
+    other = replace(ONE, reading=dict(reversed(READING.items())))
+    assert (other.digest, other.identity(0)) == (ONE.digest, ONE.identity(0))
+
+
+def test_a_remote_input_is_renewed() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/renewed/a.txt", b"low")
+    file = list_inputs(jeton.Corpus("memory://renewed/a.txt", errors="skip"))[0]
+    assert (file.size, file.is_readable) == (3, True)
+    assert renewed(file._replace(size=2)) == file
+
+
 def test_the_identity_of_a_shuffled_shard_has_its_generation() -> None:
     plan = replace(ONE, inputs=files_of("/a.jsonl", "/b.jsonl"), shuffle=3, grown=(1,))
     assert plan.digest != replace(plan, grown=()).digest
@@ -646,6 +660,34 @@ def test_inputs_are_those_that_were_planned(change: str, tmp_path: Path) -> None
         return
     check_inputs(plan, plan.tasks[0])
     assert renewed(file) == (list_inputs(jeton.Corpus(path))[0] if change == "unreadable" else file)
+
+
+def test_files_that_cannot_be_read_are_planned_if_they_are_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, loop = tmp_path / "a.txt", tmp_path / "loop.txt"
+    path.write_text("low")
+    loop.symlink_to(loop)
+    file = list_inputs(jeton.Corpus(path))[0]
+    assert renewed(file._replace(path=str(loop))) == file._replace(path=str(loop))
+    monkeypatch.setattr(MODULE.os, "access", lambda *_: False)
+    assert renewed(file._replace(version="1")) == file._replace(version="1")
+    strict, skipped = (list_inputs(jeton.Corpus(path, errors=errors))[0] for errors in ("strict", "skip"))
+    assert (strict, skipped[:2], skipped.is_readable) == (file, (str(path), 0), False)
+    assert skipped.version.startswith("unreadable: Permission denied")
+
+    def fails(file: str) -> None:
+        raise OSError(errno.EIO, "passes")
+
+    monkeypatch.setattr(MODULE, "identity_of", fails)
+    with pytest.raises(OSError, match="passes"):
+        renewed(file)
+
+
+def test_a_policy_for_long_conversations_needs_rows() -> None:
+    facts = {**replace(ONE, format="bin", dtype="uint16", chat="x").to_json(), "conversations": {"too_long": "drop"}}
+    with pytest.raises(FormatError, match="without rows of best_fit"):
+        Plan.from_json(facts)
 
 
 def test_options_of_a_source_are_refused() -> None:

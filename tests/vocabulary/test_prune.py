@@ -15,6 +15,7 @@ from jeton._core import Vocabulary
 from jeton.definition import Bpe, Definition
 from jeton.errors import ConfigError, UnsupportedFeatureError
 from jeton.tokenizer import Tokenizer
+from jeton.tokens.added import AddedToken, model_entries, with_added_tokens
 from jeton.tokens.kinds import MAX_ID
 from jeton.vocabulary.first_merges import _limit, first_merges
 from jeton.vocabulary.prune import _mask, _uses
@@ -441,3 +442,15 @@ def test_ranks_stay_in_order() -> None:
         assert done.tokenizer.added_tokens[map.get(258, 258)] == tok.added_tokens[258]
     few = jeton.prune(tok, keep=[257]).tokenizer
     assert few.definition.model.ranks == "tokens"  # type: ignore[union-attr]
+
+
+def test_added_tokens_that_are_entries_stay_entries() -> None:
+    merges = Tokenizer.from_merges(MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)])
+    tokens = [(5, AddedToken("x", special=False)), (6, AddedToken("y", special=False))]
+    tok = merges._derived(
+        definition=merges.definition, vocabulary=with_added_tokens(merges._core.vocabulary(), tokens, [6])
+    )
+    assert model_entries(tok._core) == [6]
+    made = first_merges(tok, 5)
+    assert [token.content for token in made.added_tokens.values()] == ["x", "y"]
+    assert model_entries(made._core) == [4]

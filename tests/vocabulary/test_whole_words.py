@@ -246,3 +246,10 @@ def test_scores_that_count_for_the_lowest() -> None:
     scores = counted_scores(trained)
     assert np.flatnonzero(scores == np.inf).tolist() == sorted(other)
     assert np.delete(scores, other).max() < 0
+
+
+def test_the_word_with_the_lowest_score_is_named() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0), ("ba", -4.0), ("ab", -5.0)])
+    for words in (["ba", "ab"], ["ab", "ba"]):
+        with pytest.raises(ConfigError, match="'ab' has the lowest score"):
+            jeton.add_words(tok, words)
