@@ -258,6 +258,8 @@ LISTED = {
     [
         ({}, 4, [AddedToken("<own>"), AddedToken("<s>"), AddedToken("<a>")]),
         ({}, 5, [AddedToken("<s>"), AddedToken("<own>"), AddedToken("<a>")]),
+        ({"add_bos_token": True, "note": "content", "more": {}}, 4,
+         [AddedToken("<own>"), AddedToken("<s>"), AddedToken("<a>")]),
         (
             {"added_tokens_decoder": LISTED},
             4,
@@ -521,3 +523,13 @@ def test_gemma_needs_three_control_pieces() -> None:
         pieces = with_added_tokens(plain, special) if special else plain
         with pytest.raises(UnsupportedFeatureError, match="replaces the first three pieces"):
             pipelines._renamed(pieces, {"tokenizer_class": GEMMA}, GEMMA, 4, {}, "<unk>")
+
+
+def test_merges_are_in_the_order_of_ids_or_scores() -> None:
+    contents = [b"<unk>", b"a", b"b", b"ba", b"ab"]
+    pieces = Vocabulary([*range(5)], [1] * 5, contents, [], [0.0, -3.0, -4.0, -2.0, -1.0])
+    facts = {"model_type": "bpe", "unk": "<unk>"}
+    for version, merged in ((4, [1, 2, 4]), (5, [2, 1, 3])):
+        model, vocabulary = pipelines._model(pieces, facts, GEMMA, version, {"unk": AddedToken("<unk>")})  # type: ignore[arg-type]
+        made = jeton.Tokenizer(Definition(model), vocabulary)
+        assert made.merges[0] == tuple(merged)

@@ -670,6 +670,7 @@ def test_files_that_cannot_be_read_are_planned_if_they_are_skipped(
     loop.symlink_to(loop)
     file = list_inputs(jeton.Corpus(path))[0]
     assert renewed(file._replace(path=str(loop))) == file._replace(path=str(loop))
+    assert renewed(file._replace(cut=5)) == file._replace(cut=5)
     monkeypatch.setattr(MODULE.os, "access", lambda *_: False)
     assert renewed(file._replace(version="1")) == file._replace(version="1")
     strict, skipped = (list_inputs(jeton.Corpus(path, errors=errors))[0] for errors in ("strict", "skip"))
