@@ -482,6 +482,7 @@ SPLIT = {"type": "Split", "pattern": {"String": " "}}
         ((STRIP,), (metaspace(),), "normalizer", [], []),
         (({"type": "NFC"},), (), "normalizer", [], []),
         ((), ({"type": "Digits"},), "pretokenizer", [], []),
+        ((SPM,), ({"type": "Digits"},), "normalizer", [], []),
         ((), (metaspace(), LINES), (True, False), ["lines", "spaces"], ["pretokenizer"]),
     ],
 )

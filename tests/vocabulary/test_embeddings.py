@@ -401,6 +401,16 @@ def test_tensors_of_a_donor(
     assert (load(tmp_path / "out.safetensors")["wte.weight"][done.tokenizer.token_to_id("wider")] == 3).all()
 
 
+def test_rows_of_half_bytes_are_not_read_from_a_donor(
+    tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path
+) -> None:
+    save(tmp_path / "in.safetensors", {"wte.weight": ("F32", np.ones((tok.vocab_size, WIDTH)))})
+    write_file(tmp_path / "donor.safetensors", [("wte.weight", "F4", (2, WIDTH), WIDTH, [bytes(WIDTH)])], None)
+    plan = done.plan.by("donor", donor=jeton.Tokenizer.from_merges({0: b"wider", 1: b"x"}, []))
+    with pytest.raises(jeton.UnsupportedFeatureError, match="F4"):
+        plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors", donor=tmp_path / "donor.safetensors")
+
+
 def test_a_tensor_without_dimensions_has_no_rows(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     save(tmp_path / "in.safetensors", {"lm_head.bias": ("F32", np.array(1.0))})
     with pytest.raises(jeton.ConfigError, match=r"shape \[\], but the tokenizer has 266 ids"):
@@ -517,7 +527,7 @@ def test_headers_have_a_maximum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         SafetensorsFile(path)
     path.write_bytes(struct.pack("<Q", 2) + b"{}")
     SafetensorsFile(path).__exit__()
-    for data, message in ((b"1234567", "fewer than 8"), (b"\0" * 8, "header"), (b"\3" + b"\0" * 7 + b"{}", "longer")):
+    for data, message in ((b"1234567", "fewer than 8"), (b"\0" * 8, "line 1"), (b"\3" + b"\0" * 7 + b"{}", "longer")):
         path.write_bytes(data)
         with pytest.raises(jeton.FormatError, match=message):
             SafetensorsFile(path)

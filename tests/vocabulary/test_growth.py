@@ -567,3 +567,18 @@ def test_pieces_of_new_entries_are_without_special_tokens() -> None:
     assert a.encode("abc", add_special_tokens=True) == [6, 4, 2]
     b = Tokenizer.from_merges(TOKENS, []).add_tokens(["abc"])
     assert jeton.merge_vocab(a, b).plan.of(7) == ("mean", {2: 0.5, 4: 0.5})
+
+
+def test_the_id_0_can_be_split() -> None:
+    entries = {0: b"a1", **{byte + 1: bytes([byte]) for byte in range(256)}}
+    merges = [(ord("a") + 1, ord("1") + 1, 0)]
+    a = Tokenizer.from_merges(entries, merges, pattern="gpt2")
+    b = Tokenizer.from_merges(entries, merges)
+    assert jeton.merge_vocab(a, b).report["split"] == [0]
+    assert jeton.merge_vocab(b, b).report["split"] == []
+
+
+def test_saved_counts_are_uses(tmp_path: Path) -> None:
+    counts = jeton.count_pretokens(["ab ab c"], pattern="none", progress=False)
+    counts.save(tmp_path / "x.jtc")
+    assert counts_of_ids(AB, tmp_path / "x.jtc").tolist() == counts_of_ids(AB, counts).tolist() == [0, 0, 1, 2, 2]

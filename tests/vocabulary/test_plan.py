@@ -150,7 +150,7 @@ def test_methods_for_new_entries() -> None:
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("sum", {}, "method='sum'"),
+        ("sum", {}, "method='sum' is not one of"),
         ("noise", {"seed": -1}, "seed=-1"),
         ("noise", {"seed": 1 << 63}, "seed="),
         ("donor", {}, "donor="),
@@ -203,6 +203,20 @@ def test_focus_is_sparsemax_of_the_nearest(monkeypatch: pytest.MonkeyPatch, k: i
         assert dense == pytest.approx(expected, abs=1e-6)
         assert (weights > 0).all()
         assert weights.tolist() == sorted(weights, reverse=True)
+
+
+def test_focus_finds_the_nearest_of_many() -> None:
+    random = np.random.default_rng(3)
+    basis, targets = random.normal(size=(500, 3)), random.normal(size=(20, 3))
+    for k in (1, 2, 40):
+        for target, (ids, _) in zip(
+            targets, _focus(basis.astype(np.float32), targets.astype(np.float32), k), strict=True
+        ):
+            similar = basis @ target / np.linalg.norm(basis, axis=1)
+            assert ids[0] == np.argmax(similar)
+            assert {*ids.tolist()} <= {*np.argsort(-similar)[:k].tolist()}
+    plan = growing(3, 4).by("omp", donor=growing(4, 4).tokenizer, embeddings=np.eye(4, dtype=np.float32), k=1)
+    assert len(plan.of(3)[1]) == 1
 
 
 def test_matching_pursuit_follows_the_residual() -> None:

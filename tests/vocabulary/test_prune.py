@@ -345,6 +345,17 @@ def test_first_merges_of_each_size(special: dict[str, int], size: int, limit: in
     }
 
 
+def test_a_tokenizer_of_added_tokens_has_no_alphabet() -> None:
+    tok = Tokenizer.from_merges({}, [], special_tokens={"<s>": 0})
+    assert first_merges(tok, 1) == tok
+
+
+@pytest.mark.parametrize("option", ["compact", "drop_references"])
+def test_flags_are_booleans(option: str) -> None:
+    with pytest.raises(ConfigError, match=f"{option}=1"):
+        jeton.prune(GAPS, keep=[], **{option: 1})  # type: ignore[arg-type]
+
+
 def test_first_merges_have_facts_of_training() -> None:
     tok = jeton.train(CORPUS, 270, pattern="gpt2", special_tokens=["<s>"], progress=False)
     facts = first_merges(tok, 260).definition.training

@@ -253,3 +253,23 @@ def test_the_word_with_the_lowest_score_is_named() -> None:
     for words in (["ba", "ab"], ["ab", "ba"]):
         with pytest.raises(ConfigError, match="'ab' has the lowest score"):
             jeton.add_words(tok, words)
+
+
+def test_an_entry_that_new_words_would_split_gets_a_higher_score() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0), ("abab", -3.9999995), ("x", -50.0)])
+    assert tok.encode("abab") == [3]
+    alone = jeton.add_words(tok, ["abab"]).tokenizer
+    assert alone._core.scores() == tok._core.scores()
+    made = jeton.add_words(tok, ["ab", "abab"]).tokenizer
+    assert (made.encode("ab"), made.encode("abab")) == ([5], [3])
+    assert made._core.scores()[3] > -3.9999995
+
+
+def test_words_are_added_whatever_the_template_adds() -> None:
+    processor = {"type": "BertProcessing", "sep": ["</s>", 3], "cls": ["</s>", 3]}
+    added = [{"id": 3, "content": "</s>", "special": True}]
+    tok = unigram([("a", -1.0), ("b", -1.0)], post_processor=processor, added_tokens=added)
+    assert tok.encode("ab", add_special_tokens=True) == [3, 1, 2, 3]
+    assert jeton.add_words(tok, ["ab"]).tokenizer.encode("ab") == [4]
+    views = tok.with_options(add_special_tokens=True)
+    assert jeton.add_words(views, ["ab"]).tokenizer.encode("ab") == [3, 4, 3]
