@@ -184,3 +184,15 @@ def test_flags_and_facts_of_a_class() -> None:
     more = bpe_pair.read(vocab, merges, source="x", config={"added_tokens_decoder": added})
     assert more.definition.hf_vocab_size == 263
     assert bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "Qwen2Tokenizer"}).definition.normalizer
+
+
+def test_a_vocabulary_of_some_bytes_without_an_unknown_token() -> None:
+    tok = jeton.Tokenizer.from_merges({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1, 2)], pattern="gpt2")
+    assert json.loads(bpe_pair.render(tok, ())["vocab.json"]) == {"a": 0, "b": 1, "ab": 2}
+
+
+def test_ends_of_words_are_refused() -> None:
+    words = jeton.train({"low": 5, "newest": 6}, 270, end_of_word="</w>", progress=False)
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        bpe_pair.render(words, ())
+    assert caught.value.feature == "model"

@@ -724,3 +724,11 @@ def test_special_tokens_outside_of_the_models_list(added: list[dict[str, Any]], 
     model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
     tok = tokenizer_json.from_bytes(json.dumps({"added_tokens": added, "model": model}).encode())
     assert tok.definition.hf_vocab_size == size
+
+
+def test_added_tokens_of_ascii_space_round_trip() -> None:
+    token = AddedToken("<x>", lstrip=True, ascii_space=True)
+    tok = byte_tokenizer((97, 98, 256)).add_tokens([token, "<y>"])
+    again = tokenizer_json.from_bytes(tok.to_bytes())
+    assert again.added_tokens == tok.added_tokens
+    assert [one.ascii_space for one in again.added_tokens.values()] == [True, False]

@@ -135,3 +135,13 @@ def test_tasks_that_both_plans_have_stay(name: str, left: list[int], tok: jeton.
     assert completions(tmp_path) == left
     assert not folder.has("manifest.json")
     assert folder.load_plan() == other
+
+
+def test_rejects_of_a_shuffle_must_be_there(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    folder, plan = make(tmp_path, tok, merged=True, shuffle=1)
+    rejects = sorted((tmp_path / "out" / "rejects").glob("*"))
+    assert len(rejects) == 1
+    rejects[0].unlink()
+    assert remove_invalid(folder, plan, files="sizes")[1] == 0
+    assert remove_invalid(folder, plan, files="hashes")[1] == 1 + 4
+    assert (completions(tmp_path, "spool"), completions(tmp_path)) == ([1, 2, 3], [])
